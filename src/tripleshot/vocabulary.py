@@ -1,0 +1,93 @@
+"""Names and ids: what an entity or a relation is called, on disk and to a person.
+
+Ids are positions. Names live in one Arrow array (millions of names in a few hundred megabytes), never in a dict, and
+come back only at the edge: answers, explanations, errors.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tripleshot.errors import InputError, nearest
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Unique names in id order, with an optional human label for each.
+
+    Attributes:
+        kind: what is being named, for messages: "entity" or "relation".
+        names: shape (n,), large_string, no nulls, no duplicates.
+        labels: shape (n,), large_string, null where there is none; or None when nothing has a label.
+    """
+
+    kind: str
+    names: pa.LargeStringArray
+    labels: pa.LargeStringArray | None = None
+
+    @classmethod
+    def of(cls, kind: str, names: Iterable[str], labels: Mapping[str, str] | None = None) -> "Vocabulary":
+        """Make a vocabulary from names in id order and a mapping from names to labels."""
+        vocabulary = cls(kind, pa.array(names, type=pa.large_string()))
+        return vocabulary.with_labels(labels) if labels else vocabulary
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def name(self, index: int) -> str:
+        """Return the name behind an id."""
+        return self.names[index].as_py()
+
+    def label(self, index: int) -> str:
+        """Return what to show a person: the label, or the name where there is none."""
+        label = None if self.labels is None else self.labels[index].as_py()
+        return self.name(index) if label is None else label
+
+    def __contains__(self, name: str) -> bool:
+        return pc.index(self.names, name).as_py() >= 0
+
+    def id(self, name: str) -> int:
+        """Return the id of one name: a scan without an index, about 20 ms over five million names."""
+        found = pc.index(self.names, name).as_py()
+        if found < 0:
+            raise InputError(f"unknown {self.kind} {name!r}{nearest(name, self._similar(name))}")
+        return found
+
+    def find(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
+        """Return the ids of many names in one pass, -1 for those that are unknown."""
+        asked = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(names, type=pa.large_string())
+        found = pc.index_in(asked, value_set=self.names)
+        return pc.fill_null(found, -1).to_numpy()
+
+    def ids(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
+        """Return the ids of many names in one pass; an unknown one is an error."""
+        names = list(names)
+        found = self.find(names)
+        for position in np.flatnonzero(found < 0)[:1]:
+            self.id(names[position])
+        return found
+
+    def with_labels(self, labels: Mapping[str, str]) -> "Vocabulary":
+        """Return the same names with these labels; labels of names that are not here are left out."""
+        known = pa.array(labels.keys(), type=pa.large_string())
+        texts = pa.array(labels.values(), type=pa.large_string())
+        return Vocabulary(self.kind, self.names, pc.take(texts, pc.index_in(self.names, value_set=known)))
+
+    @cached_property
+    def has_labels(self) -> bool:
+        """Whether anything here has a label."""
+        return self.labels is not None and self.labels.null_count < len(self.labels)
+
+    def _similar(self, name: str, limit: int = 2000) -> list[str]:
+        """Collect names worth comparing letter by letter: those that share a piece of the asked one."""
+        for length in (len(name), 5, 3):
+            hits = pc.filter(self.names, pc.match_substring(self.names, name[-length:], ignore_case=True))
+            starts = pc.filter(self.names, pc.match_substring(self.names, name[:length], ignore_case=True))
+            if len(hits) or len(starts):
+                return [*hits[:limit].to_pylist(), *starts[:limit].to_pylist()]
+        return []
