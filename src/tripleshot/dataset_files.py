@@ -6,10 +6,7 @@
 
 import hashlib
 import json
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tripleshot import csr
+from tripleshot.atomic import new_folder
 from tripleshot.dataset import SPLITS, FewShotDataset, Split, Task
-from tripleshot.errors import InputError, TripleshotError
+from tripleshot.errors import InputError
 from tripleshot.graph import EntityTypes, KnowledgeGraph
 from tripleshot.vocabulary import Vocabulary
 
@@ -84,32 +82,6 @@ def save_dataset(dataset: FewShotDataset, folder: Path, overwrite: bool = False)
             "notes": list(dataset.notes),
         }
         (temporary / PAGE).write_text(json.dumps(page, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-@contextmanager
-def new_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Give a temporary folder to fill, and put it in place in one step once the block has ended well."""
-    if folder.exists() and not overwrite:
-        raise InputError(f"{folder}: exists already; choose another folder, or ask to overwrite it")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise TripleshotError(f"{folder}: cannot be written: {error.strerror}") from None
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        if folder.exists():
-            replaced = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-            folder.replace(replaced / folder.name)
-            temporary.replace(folder)
-            shutil.rmtree(replaced)
-        else:
-            temporary.replace(folder)
-    except OSError as error:
-        raise TripleshotError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write_tables(dataset: FewShotDataset, folder: Path) -> None:
@@ -176,8 +148,8 @@ def _read_tables(folder: Path, page: dict[str, Any]) -> FewShotDataset:
         table = read("types")
         offsets, _ = csr.group(integers(table, "entity"), len(entities))
         types = EntityTypes(tuple(page["types"]), offsets, integers(table, "type"))
-    columns = (integers(triples, column) for column in ("head", "relation", "tail"))
-    graph = KnowledgeGraph(entities, relations, *columns, types)
+    head_ids, relation_ids, tail_ids = (integers(triples, column) for column in ("head", "relation", "tail"))
+    graph = KnowledgeGraph(entities, relations, head_ids, relation_ids, tail_ids, types)
     tasks = _read_tasks(page, read, integers)
     return FewShotDataset(page["name"], graph, *(tasks[split] for split in SPLITS), notes=tuple(page["notes"]))
 

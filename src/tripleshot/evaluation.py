@@ -5,7 +5,7 @@ tail is ranked among the candidates that are not known to be true as well; metri
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -56,8 +56,15 @@ class Ranks:
 
     def where(self, mask: npt.NDArray[np.bool_]) -> "Ranks":
         """Return the ranks of some queries only."""
-        columns = (self.relations, self.heads, self.tails, self.optimistic, self.pessimistic, self.num_candidates)
-        return Ranks(*(column[mask] for column in columns), relation_names=self.relation_names)
+        return Ranks(
+            self.relations[mask],
+            self.heads[mask],
+            self.tails[mask],
+            self.optimistic[mask],
+            self.pessimistic[mask],
+            self.num_candidates[mask],
+            self.relation_names,
+        )
 
 
 Metrics = dict[str, float]
@@ -131,37 +138,51 @@ def evaluate(
     if not total:
         raise InputError(f"{dataset.name} has no {split} tasks")
     started = time.perf_counter()
-    blocks: list[npt.NDArray[np.float64]] = []
     done = 0
-    for index, task in enumerate(tasks):
-        pool = dataset.candidates(task, candidates, shots)
-        for block in _rank_task(method, task, shots, pool, count_missing=candidates == "open"):
-            blocks.append(np.column_stack([np.full(len(block), index), block]))
-            done += len(block)
-            if progress:
-                progress(done, total)
-    return Evaluation(_collect(blocks, tuple(task.name for task in tasks)), time.perf_counter() - started)
+
+    def advance(queries: int) -> None:
+        nonlocal done
+        done += queries
+        if progress:
+            progress(done, total)
+
+    ranked = [
+        _rank_task(method, task, shots, dataset.candidates(task, candidates, shots), candidates == "open", advance)
+        for task in tasks
+    ]
+    queries = np.concatenate([task.queries(shots) for task in tasks])
+    relations = np.repeat(np.arange(len(tasks), dtype=np.int32), [len(task.queries(shots)) for task in tasks])
+    optimistic, pessimistic, sizes = np.concatenate(ranked, axis=1)
+    names = tuple(task.name for task in tasks)
+    ranks = Ranks(relations, queries[:, 0], queries[:, 1], optimistic, pessimistic, sizes.astype(np.int64), names)
+    return Evaluation(ranks, time.perf_counter() - started)
 
 
 def _rank_task(
-    method: Method, task: Task, shots: int, pool: npt.NDArray[np.int32], count_missing: bool
-) -> Iterator[npt.NDArray[np.float64]]:
-    """Yield, head by head, rows of (query, head, tail, optimistic rank, pessimistic rank, number of candidates).
+    method: Method,
+    task: Task,
+    shots: int,
+    pool: npt.NDArray[np.int32],
+    count_missing: bool,
+    advance: Callable[[int], None],
+) -> npt.NDArray[np.float64]:
+    """Return, for each query of a task, its optimistic rank, its pessimistic rank and the number of candidates.
 
     Queries with the same head share every score: the tails to beat are those not known to be true.
     """
     support, queries = task.support(shots), task.queries(shots)
-    for head in dict.fromkeys(queries[:, 0].tolist()):
+    ranked = np.empty((3, len(queries)))
+    for head in np.unique(queries[:, 0]).tolist():
         positions = np.flatnonzero(queries[:, 0] == head)
         answers = queries[positions, 1]
         rivals = np.setdiff1d(pool, task.known_tails(head), assume_unique=True)
         scores = checked_scores(method, task, support, head, np.concatenate([rivals, answers]))
-        best, worst = rank_among(scores[: len(rivals)], scores[len(rivals) :])
+        ranked[:2, positions] = rank_among(scores[: len(rivals)], scores[len(rivals) :])
+        ranked[2, positions] = len(rivals) + 1
         if count_missing:
-            missing = ~np.isin(answers, pool)
-            best, worst = np.where(missing, np.inf, best), np.where(missing, np.inf, worst)
-        sizes = np.full(len(answers), len(rivals) + 1)
-        yield np.column_stack([positions, np.full(len(answers), head), answers, best, worst, sizes])
+            ranked[:2, positions[~np.isin(answers, pool)]] = np.inf
+        advance(len(answers))
+    return ranked
 
 
 def checked_scores(method: Method, task: Task, support: IntArray, head: int, tails: IntArray) -> FloatArray:
@@ -180,10 +201,3 @@ def rank_among(rivals: FloatArray, answers: FloatArray) -> tuple[npt.NDArray[np.
     not_better = np.searchsorted(ordered, answers, side="right")
     worse = np.searchsorted(ordered, answers, side="left")
     return 1 + len(rivals) - not_better, 1 + len(rivals) - worse
-
-
-def _collect(blocks: list[npt.NDArray[np.float64]], relation_names: tuple[str, ...]) -> Ranks:
-    rows = np.concatenate(blocks)
-    rows = rows[np.lexsort([rows[:, 1], rows[:, 0]])]
-    ids = (rows[:, column].astype(np.int32) for column in (0, 2, 3))
-    return Ranks(*ids, rows[:, 4], rows[:, 5], rows[:, 6].astype(np.int64), relation_names)

@@ -1,0 +1,47 @@
+"""Files and folders that appear whole or not at all: written aside, then put in place in one step."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tripleshot.errors import InputError, TripleshotError
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file: whatever happens, it is the old one or the whole new one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as aside:
+            temporary = Path(aside) / path.name
+            temporary.write_bytes(content)
+            temporary.replace(path)
+    except OSError as error:
+        raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def new_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
+    """Give a temporary folder to fill, and put it in place in one step once the block has ended well."""
+    if folder.exists() and not overwrite:
+        raise InputError(f"{folder}: exists already; choose another folder, or ask to overwrite it")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise TripleshotError(f"{folder}: cannot be written: {error.strerror}") from None
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        if folder.exists():
+            replaced = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+            folder.replace(replaced / folder.name)
+            temporary.replace(folder)
+            shutil.rmtree(replaced)
+        else:
+            temporary.replace(folder)
+    except OSError as error:
+        raise TripleshotError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

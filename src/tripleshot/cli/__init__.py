@@ -1,0 +1,48 @@
+"""The command line: each command is a few lines that call the library."""
+
+import sys
+import warnings
+from importlib.metadata import version
+
+from cyclopts import App
+from rich.console import Console
+
+from tripleshot.cli.data import app as data_app
+from tripleshot.cli.demo import demo
+from tripleshot.cli.evaluate import evaluate_command, methods_command
+from tripleshot.errors import InputWarning, TripleshotError
+
+app = App(
+    name="tripleshot",
+    help="Few-shot knowledge graph completion: a graph, a new relation, K examples; ranked answers with reasons.\n\n"
+    "Start with `tripleshot demo`. DATA is a dataset of the catalog (atlas, nell-one, wiki-one), a folder or a file "
+    "of triples.",
+    help_format="markdown",
+    version=lambda: version("tripleshot"),
+)
+app.command(demo)
+app.command(data_app)
+app.command(evaluate_command, name="evaluate")
+app.command(methods_command, name="methods")
+app.register_install_completion_command()
+
+
+def main() -> None:
+    """Run the command line: warnings and the user's own mistakes are one line each, never a stack trace."""
+    errors = Console(stderr=True, soft_wrap=True, highlight=False)
+
+    def show(message: Warning | str, category: type[Warning], *rest: object, **more: object) -> None:
+        errors.print("[yellow]warning:[/yellow]", end=" ")
+        errors.print(str(message), markup=False)
+
+    warnings.filterwarnings("always", category=InputWarning)
+    warnings.showwarning = show
+    try:
+        app()
+    except TripleshotError as error:
+        errors.print("[red]error:[/red]", end=" ")
+        errors.print(str(error), markup=False)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)

@@ -1,0 +1,211 @@
+"""`tripleshot data`: look at datasets, make them, check them, fetch them."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from tripleshot.atomic import new_folder
+from tripleshot.catalog import fetch_dataset, load_dataset
+from tripleshot.checking import check_dataset
+from tripleshot.cli.tables import console, degree_table, long_tail_lines, statistics_table
+from tripleshot.dataset_files import content_hash, save_dataset
+from tripleshot.entity_types import (
+    read_type_mapping,
+    resolve_relation,
+    types_from_mapping,
+    types_from_names,
+    types_from_relation,
+)
+from tripleshot.errors import InputError, TripleshotError
+from tripleshot.graph import KnowledgeGraph
+from tripleshot.making import SplittingRule, make_dataset
+from tripleshot.nell_layout import write_nell_layout
+from tripleshot.paper.neighbor_figure import draw_neighbor_figure
+from tripleshot.readers import read_graph
+from tripleshot.results import write_json
+from tripleshot.statistics import describe_dataset
+
+app = App(name="data", help="Look at datasets, make them from your own graph, check them, fetch them.")
+
+
+@app.command
+def stats(data: str, *, shots: int = 5, figure: Path | None = None, json: Path | None = None) -> None:
+    """Print the paper's dataset table for DATA, its degree distribution and its long tail.
+
+    Parameters
+    ----------
+    data
+        A dataset of the catalog, a folder or a file of triples.
+    shots
+        Number of examples per task; the queries counted are those it leaves.
+    figure
+        Also draw the paper's first figure, entities over direct neighbors, to this PNG, PDF or SVG file.
+    json
+        Also write the numbers to this file.
+    """
+    dataset = load_dataset(data)
+    statistics = describe_dataset(dataset, shots)
+    console.print(statistics_table(dataset, statistics))
+    console.print(degree_table(dataset, statistics))
+    for line in long_tail_lines(statistics, shots):
+        console.print(line)
+    for note in dataset.notes:
+        console.print(note, style="yellow")
+    console.print(f"content hash {content_hash(dataset)}", style="dim")
+    if json:
+        write_json({"dataset": dataset.name, "data_hash": content_hash(dataset), **asdict(statistics)}, json)
+    if figure:
+        draw_neighbor_figure(dataset, figure)
+        console.print(f"figure written to {figure}")
+
+
+@app.command
+def make(
+    triples: Path,
+    out: Path,
+    *,
+    name: str | None = None,
+    types_from_names: Annotated[bool, Parameter(negative=())] = False,
+    type_relation: str | None = None,
+    types: Path | None = None,
+    labels: Path | None = None,
+    more_than: int = 50,
+    fewer_than: int = 500,
+    num_valid: int | None = None,
+    num_test: int | None = None,
+    seed: int = 0,
+    same_from: float = 0.8,
+    layout: Literal["tripleshot", "nell-one"] = "tripleshot",
+    delimiter: str | None = None,
+    header: bool | None = None,
+    columns: Annotated[Sequence[str] | None, Parameter(consume_multiple=True)] = None,
+    literals: Literal["skip", "keep"] = "skip",
+    overwrite: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Make few-shot tasks from a graph: TSV, CSV, Parquet, N-Triples or Turtle, also compressed.
+
+    Relations within the bounds become tasks, the others the background. Relations that copy or invert a task are
+    kept out of the background, and named. Say where entity types come from, and candidates are the entities of
+    fitting types; say nothing, and they are the observed tails.
+
+    Parameters
+    ----------
+    triples
+        The graph, one triple a line: head, relation, tail.
+    out
+        The folder to write; it can be given wherever DATA is asked for.
+    name
+        How the dataset is called; the folder's name by default.
+    types_from_names
+        Types stand in the names: city:paris, city/paris or concept:city:paris.
+    type_relation
+        Types are the tails of this relation: rdf:type, P31, ...
+    types
+        Types are in this file: a JSON object, or lines of name, tab, type.
+    labels
+        Human labels of entities and relations: a JSON object, or lines of name, tab, label.
+    more_than
+        A few-shot relation has more triples than this.
+    fewer_than
+        A few-shot relation has fewer triples than this.
+    num_valid
+        Tasks to choose models on; 5 of 67 by default.
+    num_test
+        Tasks to report on; 11 of 67 by default.
+    seed
+        Decides the split, and which triples of a task come first as its support.
+    same_from
+        Relations that share this part of the pairs of both count as copies or inverses.
+    layout
+        `nell-one` writes path_graph, rel2candidates.json and so on, for the code of other papers.
+    delimiter
+        What separates columns; found by itself otherwise.
+    header
+        Whether the first line names the columns; found by itself otherwise.
+    columns
+        Names of the head, relation and tail columns.
+    literals
+        What to do with RDF literals such as dates and numbers.
+    overwrite
+        Replace OUT if it exists.
+    """
+    graph = read_graph(triples, header=header, delimiter=delimiter, columns=columns, literals=literals)
+    if labels:
+        texts = {name: texts[0] for name, texts in read_type_mapping(labels).items() if texts}
+        graph = graph.with_labels(texts, texts)
+    graph = _with_types(graph, types_from_names, type_relation, types)
+    keep = [] if type_relation is None else [graph.relations.name(resolve_relation(graph, type_relation))]
+    rule = SplittingRule(more_than, fewer_than, num_valid, num_test, seed, same_from)
+    dataset = make_dataset(graph, name or out.resolve().name, rule, keep=keep)
+    if layout == "tripleshot":
+        save_dataset(dataset, out, overwrite)
+    else:
+        with new_folder(out, overwrite) as folder:
+            write_nell_layout(dataset, folder)
+    console.print(statistics_table(dataset, describe_dataset(dataset)))
+    for note in dataset.notes:
+        console.print(note, style="yellow")
+    console.print(f"written to {out}; try: tripleshot evaluate {out} --method evidence --shots 5")
+
+
+def _with_types(graph: KnowledgeGraph, in_names: bool, relation: str | None, mapping: Path | None) -> KnowledgeGraph:
+    if sum((in_names, relation is not None, mapping is not None)) > 1:
+        raise InputError("give one source of types: --types-from-names, --type-relation or --types")
+    if in_names:
+        return graph.with_types(types_from_names(graph))
+    if relation is not None:
+        return graph.with_types(types_from_relation(graph, relation))
+    return graph if mapping is None else graph.with_types(types_from_mapping(graph, read_type_mapping(mapping)))
+
+
+@app.command
+def check(data: str, *, shots: int = 5) -> None:
+    """Look for what makes results wrong: leaks, answers that are no candidates, tasks too small, missing types.
+
+    Exits with 1 when a problem is found.
+
+    Parameters
+    ----------
+    data
+        A dataset of the catalog, a folder or a file of triples.
+    shots
+        Number of examples per task that you want to use.
+    """
+    dataset = load_dataset(data)
+    findings = check_dataset(dataset, shots)
+    for finding in findings:
+        mark = "[red]problem[/red]" if finding.is_problem else "[yellow]notice [/yellow]"
+        console.print(mark, end=" ")
+        console.print(finding.text, markup=False)
+    problems = sum(finding.is_problem for finding in findings)
+    if problems:
+        raise TripleshotError(f"{dataset.name}: {problems} problem{'s' * (problems > 1)} found")
+    console.print(f"{dataset!r}: no problem found")
+
+
+@app.command
+def fetch(
+    name: str,
+    *,
+    source: Annotated[str | None, Parameter(name="--from")] = None,
+    rebuild_candidates: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Bring a published dataset to this machine: resumed when interrupted, verified, put in place in one step.
+
+    The original links of NELL-One and Wiki-One often answer 403. If you have the files, or know a mirror, pass it
+    with --from.
+
+    Parameters
+    ----------
+    name
+        nell-one or wiki-one.
+    source
+        A folder, an archive (.tar.gz, .zip, ...) or a URL of either to take it from.
+    rebuild_candidates
+        Make rel2candidates.json anew by the release's rule (NELL-One).
+    """
+    folder = fetch_dataset(name, source, rebuild_candidates)
+    console.print(f"{name} is in {folder}; try: tripleshot data stats {name}")

@@ -1,0 +1,89 @@
+"""What the terminal shows: tables and progress, the same everywhere."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tripleshot.dataset import SPLITS, FewShotDataset
+from tripleshot.evaluation import Metrics, Summary
+from tripleshot.statistics import Statistics
+
+console = Console(highlight=False)
+
+METRIC_NAMES = {"mrr": "MRR", "hits@10": "Hits@10", "hits@5": "Hits@5", "hits@1": "Hits@1"}
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage with one decimal."""
+    return f"{share:.1%}"
+
+
+def statistics_table(dataset: FewShotDataset, statistics: Statistics) -> Table:
+    """Lay out the paper's dataset table for one dataset."""
+    table = Table(title=f"{dataset.name}: dataset", title_justify="left")
+    for name in ("entities |E|", "relations |R|", "background", "triples", "types"):
+        table.add_column(name, justify="right")
+    for split in SPLITS:
+        table.add_column(f"{split} tasks", justify="right")
+    relations = statistics.background_relations + sum(statistics.tasks.values())
+    sizes = (statistics.entities, relations, statistics.background_relations, statistics.triples, statistics.types)
+    tasks = (f"{statistics.tasks[split]:,} ({statistics.task_triples[split]:,} triples)" for split in SPLITS)
+    table.add_row(*(f"{size:,}" for size in sizes), *tasks)
+    return table
+
+
+def degree_table(dataset: FewShotDataset, statistics: Statistics) -> Table:
+    """Lay out how edges are spread over entities."""
+    table = Table(title=f"{dataset.name}: edges per entity, both directions", title_justify="left")
+    for name in statistics.degree:
+        table.add_column(name, justify="right")
+    table.add_row(*(f"{value:,.1f}".removesuffix(".0") for value in statistics.degree.values()))
+    return table
+
+
+def long_tail_lines(statistics: Statistics, shots: int) -> Iterable[str]:
+    """Say how long the tail is."""
+    yield (
+        f"{percent(statistics.one_neighbor)} of entities have one distinct neighbor, "
+        f"{percent(statistics.few_neighbors)} fewer than ten (long-tailed), {percent(statistics.no_neighbor)} none."
+    )
+    for split in ("valid", "test"):
+        subset = statistics.long_tail[split]
+        if subset.of:
+            yield (
+                f"{subset.queries:,} of {subset.of:,} {shots}-shot {split} queries are in the long-tail subset "
+                f"({percent(subset.queries / subset.of)})."
+            )
+
+
+def metrics_table(title: str, rows: Mapping[str, Metrics | Mapping[str, float | int]], first: str) -> Table:
+    """Lay out metrics, one row each."""
+    table = Table(title=title, title_justify="left")
+    table.add_column(first)
+    has_counts = any("queries" in row for row in rows.values())
+    if has_counts:
+        table.add_column("queries", justify="right")
+    for name in METRIC_NAMES.values():
+        table.add_column(name, justify="right")
+    for name, row in rows.items():
+        counts = [f"{row['queries']:,}" if "queries" in row else ""] if has_counts else []
+        table.add_row(name, *counts, *(f"{row[key]:.3f}" for key in METRIC_NAMES))
+    return table
+
+
+def summary_table(title: str, summary: Summary) -> Table:
+    """Lay out metrics per relation, then macro and micro."""
+    rows = {**summary.relations, "macro (mean of relations)": summary.macro, "micro (as published)": summary.micro}
+    return metrics_table(title, rows, "relation")
+
+
+@contextmanager
+def progress_bar(text: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar that is gone when the work is done; give a function that takes how much is done and of how much."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(text, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

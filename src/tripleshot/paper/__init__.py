@@ -1,0 +1,1 @@
+"""The paper's tables and figures, from our own data and results."""
