@@ -84,10 +84,12 @@ class Vocabulary:
         return self.labels is not None and self.labels.null_count < len(self.labels)
 
     def _similar(self, name: str, limit: int = 2000) -> list[str]:
-        """Collect names worth comparing letter by letter: those that share a piece of the asked one."""
+        """Collect names worth comparing letter by letter: all of a few, else those that share a beginning or an end."""
+        if len(self) <= limit:
+            return self.names.to_pylist()
         for length in (len(name), 5, 3):
-            hits = pc.filter(self.names, pc.match_substring(self.names, name[-length:], ignore_case=True))
-            starts = pc.filter(self.names, pc.match_substring(self.names, name[:length], ignore_case=True))
-            if len(hits) or len(starts):
-                return [*hits[:limit].to_pylist(), *starts[:limit].to_pylist()]
+            ends = (name[:length], name[-length:])
+            hits = [pc.filter(self.names, pc.match_substring(self.names, end, ignore_case=True)) for end in ends]
+            if any(len(hit) for hit in hits):
+                return [similar for hit in hits for similar in hit[:limit].to_pylist()]
         return []

@@ -110,11 +110,8 @@ def path_scores(graph: KnowledgeGraph, rules: PathRules, head: int, tails: IntAr
     if not len(rules.path_types) or not len(tails):
         return np.zeros(len(tails))
     walks = walk(graph, head, rules.path_types)
-    order = np.argsort(tails)
-    places = np.minimum(np.searchsorted(tails, walks.ends, sorter=order), len(tails) - 1)
-    asked = tails[order[places]] == walks.ends
-    earned = rules.weights[np.searchsorted(rules.path_types, walks.path_types[asked])]
-    sums = np.bincount(places[asked], weights=earned, minlength=len(tails))
-    scores = np.empty(len(tails))
-    scores[order] = sums
-    return scores
+    asked, inverse = np.unique(tails, return_inverse=True)
+    places = np.minimum(np.searchsorted(asked, walks.ends), len(asked) - 1)
+    reached = asked[places] == walks.ends
+    earned = rules.weights[np.searchsorted(rules.path_types, walks.path_types[reached])]
+    return np.bincount(places[reached], weights=earned, minlength=len(asked))[inverse]

@@ -1,0 +1,49 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphs import make_graph
+from tripleshot.dataset import FewShotDataset, Task
+from tripleshot.nell_layout import read_nell_layout
+
+
+@pytest.fixture(scope="session")
+def nell_folder() -> Path:
+    """The real NELL-One directory; it is no part of the project."""
+    beside = Path(__file__).parents[2] / "shared" / "data" / "nell-one"
+    folder = Path(os.environ.get("TRIPLESHOT_NELL_ONE", beside))
+    if not (folder / "path_graph").is_file():
+        pytest.skip("NELL-One is not on this machine; set TRIPLESHOT_NELL_ONE")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def nell_one(nell_folder: Path) -> FewShotDataset:
+    return read_nell_layout(nell_folder)
+
+
+@pytest.fixture(scope="session")
+def tiny() -> FewShotDataset:
+    """Twenty people in four cities of two countries, with three few-shot relations that the background can answer."""
+    people = [f"person:{number}" for number in range(20)]
+    cities = [f"city:{number}" for number in range(4)]
+    countries = ["country:0", "country:1"]
+    triples = [(person, "lives in", cities[i % 4]) for i, person in enumerate(people)]
+    triples += [(city, "part of", countries[i % 2]) for i, city in enumerate(cities)]
+    triples += [(person, "knows", people[(i * 7 + 3) % 20]) for i, person in enumerate(people)]
+    triples += [(city, "twin of", cities[(i + 1) % 4]) for i, city in enumerate(cities)]
+    graph = make_graph(triples, {name: name.partition(":")[0] for name in [*people, *cities, *countries]})
+    ids = {name: graph.entities.id(name) for name in [*people, *cities, *countries]}
+
+    def task(name: str, tail_of) -> Task:
+        return Task.of(name, np.array([[ids[person], ids[tail_of(i)]] for i, person in enumerate(people)]))
+
+    return FewShotDataset(
+        "tiny",
+        graph,
+        train=(task("citizen of", lambda i: countries[i % 2]), task("votes in", lambda i: cities[i % 4])),
+        valid=(task("born in", lambda i: cities[(i + 1) % 4]),),
+        test=(task("works in", lambda i: cities[i % 4]), task("pays tax in", lambda i: countries[i % 2])),
+    )

@@ -1,0 +1,50 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+from tripleshot.atomic import new_folder, write_file
+from tripleshot.errors import TripleshotError
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    write_file(tmp_path / "deep" / "file", b"one")
+    write_file(tmp_path / "deep" / "file", b"two")
+    assert (tmp_path / "deep" / "file").read_bytes() == b"two"
+    assert len(list((tmp_path / "deep").iterdir())) == 1
+
+
+def test_a_full_disk_leaves_the_old_file_and_says_so(tmp_path, monkeypatch):
+    write_file(tmp_path / "file", b"old")
+
+    def full(self, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(TripleshotError, match="file: cannot be written: No space left on device"):
+        write_file(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_appears_only_when_its_block_ends_well(tmp_path):
+    def interrupted():
+        with new_folder(tmp_path / "out") as folder:
+            (folder / "half").write_text("x")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+    with new_folder(tmp_path / "out") as folder:
+        (folder / "whole").write_text("x")
+        assert not (tmp_path / "out").exists()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["whole"]
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(TripleshotError, match="cannot be written"):
+        write_file(tmp_path / "file" / "below", b"x")
+    with pytest.raises(TripleshotError, match="cannot be written"), new_folder(tmp_path / "file" / "below"):
+        pass

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+from graphs import make_graph
+from tripleshot.dataset import FewShotDataset, Task, background_tasks, candidates_like
+from tripleshot.errors import InputError
+
+
+def names(graph, ids):
+    return {graph.entities.name(int(index)) for index in ids}
+
+
+def test_the_first_pairs_are_the_support_and_the_rest_are_queries():
+    task = Task.of("r", np.array([[0, 1], [2, 3], [4, 5]]))
+    assert task.support(2).tolist() == [[0, 1], [2, 3]]
+    assert task.queries(2).tolist() == [[4, 5]]
+
+
+@pytest.mark.parametrize("shots", [0, 3, 9])
+def test_shots_that_leave_no_query_are_refused(shots):
+    with pytest.raises(InputError, match="has 3 triples"):
+        Task.of("r", np.array([[0, 1], [2, 3], [4, 5]])).support(shots)
+
+
+def test_known_tails_include_the_task_itself_and_what_is_known_beside():
+    task = Task.of("r", np.array([[7, 1], [2, 3], [7, 0]]), known=np.array([[7, 9], [7, 1]]))
+    assert task.known_tails(7).tolist() == [0, 1, 9]
+    assert task.known_tails(2).tolist() == [3]
+    assert task.known_tails(5).tolist() == []
+
+
+def test_tasks_cannot_be_written_to():
+    task = Task.of("r", np.array([[0, 1], [2, 3]]))
+    with pytest.raises(ValueError, match="read-only"):
+        task.pairs[0, 0] = 5
+
+
+def test_benchmark_candidates_share_a_type_with_any_tail(tiny):
+    task = tiny.task("works in")
+    assert names(tiny.graph, tiny.candidates(task)) == {f"city:{i}" for i in range(4)}
+
+
+def test_open_candidates_do_not_look_at_query_tails():
+    types = {"a": "person", "b": "person", "x": "city", "y": "city", "z": "country"}
+    graph = make_graph([("a", "r", "x"), ("b", "r", "y"), ("a", "s", "z")], types)
+    ids = graph.entities.ids
+    task = Task.of("t", ids(["a", "x", "b", "z"]).reshape(2, 2))
+    dataset = FewShotDataset("d", graph, (), (), (task,))
+    assert names(graph, dataset.candidates(task, "open", shots=1)) == {"x", "y"}
+    assert names(graph, dataset.candidates(task, "benchmark", shots=1)) == {"x", "y", "z"}
+
+
+def test_without_types_candidates_are_the_observed_range():
+    graph = make_graph([("a", "r", "x"), ("b", "r", "y"), ("a", "s", "z")])
+    task = Task.of("t", graph.entities.ids(["a", "x", "b", "z"]).reshape(2, 2))
+    dataset = FewShotDataset("d", graph, (), (), (task,))
+    assert names(graph, dataset.candidates(task)) == {"x", "z"}
+    assert names(graph, dataset.candidates(task, "open", shots=1)) == {"x", "y"}
+
+
+def test_entities_without_a_type_count_as_one_type():
+    graph = make_graph([("a", "r", "7"), ("b", "r", "8"), ("a", "s", "x")], {"a": "p", "b": "p", "x": "city"})
+    assert names(graph, candidates_like(graph, graph.entities.ids(["7"]))) == {"7", "8"}
+    assert names(graph, candidates_like(graph, graph.entities.ids(["x"]))) == {"x"}
+
+
+def test_given_candidates_win_over_types(tiny):
+    pairs = tiny.task("works in").pairs
+    task = Task.of("t", pairs, given_candidates=np.array([5, 3, 5]))
+    assert tiny.candidates(task).tolist() == [3, 5]
+
+
+def test_in_train_adds_background_relations_as_tasks(tiny):
+    added = tiny.in_train.train[len(tiny.train) :]
+    assert [task.name for task in added] == ["lives in", "part of", "knows", "twin of"]
+    assert [len(task.pairs) for task in added] == [20, 4, 20, 4]
+    assert tiny.in_train.test is tiny.test
+    assert tiny.in_train.graph is tiny.graph
+
+
+def test_a_background_task_with_one_candidate_borrows_those_of_another_relation():
+    types = {"a": "person", "b": "person", "moon": "moon", "x": "city"}
+    graph = make_graph([("a", "sees", "moon"), ("b", "likes", "moon"), ("b", "likes", "x")], types)
+    sees, likes = background_tasks(graph)
+    assert names(graph, sees.given_candidates) == {"moon", "x"}
+    assert likes.given_candidates is None
+
+
+def test_long_tail_counts_distinct_neighbors_in_both_directions():
+    triples = [("hub", "r", f"leaf{i}") for i in range(10)] + [(f"leaf{i}", "s", "other") for i in range(10)]
+    triples += [("hub", "s", "leaf0"), ("poor", "r", "leaf0")]
+    graph = make_graph(triples)
+    dataset = FewShotDataset("d", graph, (), (), ())
+    pairs = graph.entities.ids(["hub", "other", "hub", "poor"]).reshape(2, 2)
+    assert dataset.long_tail(pairs).tolist() == [False, True]
+
+
+def test_an_unknown_task_suggests_the_nearest(tiny):
+    with pytest.raises(InputError, match="did you mean 'works in'"):
+        tiny.task("work in")
+
+
+@pytest.mark.nell
+def test_nell_one_in_train_has_every_background_relation_and_candidates_for_each(nell_one):
+    in_train = nell_one.in_train
+    assert len(in_train.train) == 51 + 291
+    assert min(len(in_train.candidates(task)) for task in in_train.train) > 1
