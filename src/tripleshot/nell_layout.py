@@ -182,7 +182,7 @@ def _write_background(graph: KnowledgeGraph, path: Path) -> None:
             heads = graph.entities.names.take(pa.array(graph.head_ids[rows]))
             relations = graph.relations.names.take(pa.array(graph.relation_ids[rows]))
             tails = graph.entities.names.take(pa.array(graph.tail_ids[rows]))
-            lines = pc.binary_join_element_wise(heads, relations, tails, "\t")
+            lines = pc.binary_join_element_wise(heads, relations, tails, pa.scalar("\t", pa.large_string()))
             file.write("\n".join(lines.to_pylist()) + "\n")
 
 
