@@ -70,7 +70,7 @@ def fetch_dataset(name: str, source: str | None = None, rebuild_candidates: bool
     if name == ATLAS:
         raise InputError("atlas comes with the package: there is nothing to fetch")
     if name not in REMOTE:
-        raise InputError(f"no dataset is called {name!r}{nearest(name, names())}; there are {', '.join(names())}")
+        raise InputError(f"no dataset is called {name!r}, there are {', '.join(names())}{nearest(name, names())}")
     folder = fetch(REMOTE[name], home() / name, source)
     if name == "nell-one" and (rebuild_candidates or not (folder / CANDIDATES_FILE).exists()):
         write_file(folder / CANDIDATES_FILE, json.dumps(candidates_by_release_rule(folder)).encode())

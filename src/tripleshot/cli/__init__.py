@@ -35,14 +35,12 @@ def main() -> None:
         errors.print("[yellow]warning:[/yellow]", end=" ")
         errors.print(str(message), markup=False)
 
-    warnings.filterwarnings("always", category=InputWarning)
-    warnings.showwarning = show
-    try:
-        app()
-    except TripleshotError as error:
-        errors.print("[red]error:[/red]", end=" ")
-        errors.print(str(error), markup=False)
-        sys.exit(1)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", InputWarning)
+        warnings.showwarning = show
+        try:
+            app(sys.argv[1:])
+        except TripleshotError as error:
+            errors.print("[red]error:[/red]", end=" ")
+            errors.print(str(error), markup=False)
+            sys.exit(1)

@@ -22,16 +22,19 @@ def percent(share: float) -> str:
 
 
 def statistics_table(dataset: FewShotDataset, statistics: Statistics) -> Table:
-    """Lay out the paper's dataset table for one dataset."""
+    """Lay out the paper's dataset table, and the same for triples, one dataset."""
     table = Table(title=f"{dataset.name}: dataset", title_justify="left")
-    for name in ("entities |E|", "relations |R|", "background", "triples", "types"):
+    table.add_column("")
+    for name in ("entities", "in all", "background", *SPLITS):
         table.add_column(name, justify="right")
-    for split in SPLITS:
-        table.add_column(f"{split} tasks", justify="right")
-    relations = statistics.background_relations + sum(statistics.tasks.values())
-    sizes = (statistics.entities, relations, statistics.background_relations, statistics.triples, statistics.types)
-    tasks = (f"{statistics.tasks[split]:,} ({statistics.task_triples[split]:,} triples)" for split in SPLITS)
-    table.add_row(*(f"{size:,}" for size in sizes), *tasks)
+    rows = {
+        "relations": (statistics.background_relations, statistics.tasks),
+        "triples": (statistics.triples, statistics.task_triples),
+    }
+    for name, (background, tasks) in rows.items():
+        entities = f"{statistics.entities:,}" if name == "relations" else ""
+        counts = (background + sum(tasks.values()), background, *(tasks[split] for split in SPLITS))
+        table.add_row(name, entities, *(f"{count:,}" for count in counts))
     return table
 
 
@@ -84,6 +87,8 @@ def summary_table(title: str, summary: Summary) -> Table:
 def progress_bar(text: str) -> Iterator[Callable[[int, int], None]]:
     """Show a bar that is gone when the work is done; give a function that takes how much is done and of how much."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
+    terminal = Console(stderr=True)
+    bar = Progress(*columns, TimeRemainingColumn(), console=terminal, transient=True, disable=not terminal.is_terminal)
+    with bar as progress:
         task = progress.add_task(text, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -34,5 +34,5 @@ METHODS: dict[str, MethodEntry] = {
 def make_method(name: str) -> Method:
     """Return a fresh method by its name."""
     if name not in METHODS:
-        raise InputError(f"unknown method {name!r}{nearest(name, list(METHODS))}; there are {', '.join(METHODS)}")
+        raise InputError(f"unknown method {name!r}, there are {', '.join(METHODS)}{nearest(name, list(METHODS))}")
     return METHODS[name].make()

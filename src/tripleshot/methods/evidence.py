@@ -148,8 +148,13 @@ class Evidence:
 
 
 def _path_text(graph: KnowledgeGraph, path_type: int) -> str:
-    steps = PathTypes.of(graph).decode(path_type)
-    return "examples share the path: " + ", then ".join(f"“{graph.relation_label(step)}”" for step in steps)
+    steps = (_step_text(graph, step) for step in PathTypes.of(graph).decode(path_type))
+    return "examples share the path: " + ", then ".join(steps)
+
+
+def _step_text(graph: KnowledgeGraph, relation: int) -> str:
+    backwards = relation >= graph.num_relations
+    return f"“{graph.relations.label(relation % graph.num_relations)}”" + " backwards" * backwards
 
 
 def _link_reasons(graph: KnowledgeGraph, head: int, tail: int, weight: float) -> list[Reason]:

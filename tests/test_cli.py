@@ -1,0 +1,169 @@
+import json
+import sys
+
+import pytest
+
+from tripleshot.cli import main
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command as the shell would; give its exit code, what it printed and what it complained about."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["tripleshot", *map(str, words)])
+        monkeypatch.setenv("COLUMNS", "200")
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def triples(tmp_path):
+    lines = ["head\trelation\ttail"]
+    lines += [f"person:{i}\tr{r}\tcity:{(i * (r + 1)) % 9}" for r in range(6) for i in range(60 + r)]
+    lines += [f"city:{i}\tin\tcountry:{i % 3}" for i in range(9)]
+    path = tmp_path / "graph.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_demo_ranks_the_methods_and_answers_a_question(run):
+    code, out, _ = run("demo")
+    assert code == 0
+    assert "evidence" in out
+    assert "On which sea or ocean does Baku lie?" in out
+    assert "1. Caspian Sea" in out
+
+
+def test_own_triples_become_a_dataset_that_can_be_evaluated(run, triples, tmp_path):
+    code, out, _ = run("data", "make", triples, tmp_path / "mine", "--types-from-names", "--num-test", 2)
+    assert code == 0
+    assert "tripleshot evaluate" in out
+    code, out, _ = run(
+        "evaluate", tmp_path / "mine", "--method", "linked", "--shots", 3, "--json", tmp_path / "out.json"
+    )
+    assert code == 0
+    assert "micro (as published)" in out
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["method"] == "linked"
+    assert document["dataset"] == "mine"
+    assert len(document["relations"]) == 2
+
+
+def test_the_nell_layout_can_be_written_and_read(run, triples, tmp_path):
+    assert run("data", "make", triples, tmp_path / "nell", "--types-from-names", "--layout", "nell-one")[0] == 0
+    assert {path.name for path in (tmp_path / "nell").iterdir()} >= {
+        "path_graph",
+        "rel2candidates.json",
+        "e1rel_e2.json",
+    }
+    code, out, _ = run("data", "stats", tmp_path / "nell", "--json", tmp_path / "stats.json")
+    assert code == 0
+    assert "nell: dataset" in out
+    assert json.loads((tmp_path / "stats.json").read_text())["tasks"] == {"train": 4, "valid": 1, "test": 1}
+
+
+def test_types_and_labels_can_come_from_files(run, triples, tmp_path):
+    names = [*(f"person:{i}" for i in range(65)), *(f"city:{i}" for i in range(9)), *(f"country:{i}" for i in range(3))]
+    (tmp_path / "types.json").write_text(json.dumps({name: name.partition(":")[0] for name in names}))
+    (tmp_path / "labels.tsv").write_text("r0\tlikes\nperson:0\tAnn\n")
+    words = ("data", "make", triples, tmp_path / "mine", "--types", tmp_path / "types.json")
+    assert run(*words, "--labels", tmp_path / "labels.tsv")[0] == 0
+    page = json.loads((tmp_path / "mine" / "dataset.json").read_text())
+    assert page["types"] == ["person", "city", "country"]
+    assert "likes" in {task["label"] for task in page["tasks"]}
+
+
+def test_two_sources_of_types_are_one_too_many(run, triples, tmp_path):
+    code, _, err = run("data", "make", triples, tmp_path / "x", "--types-from-names", "--type-relation", "in")
+    assert code == 1
+    assert err == "error: give one source of types: --types-from-names, --type-relation or --types\n"
+
+
+def test_an_existing_folder_is_safe(run, triples, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious").write_text("x")
+    code, _, err = run("data", "make", triples, tmp_path / "mine")
+    assert code == 1
+    assert "exists already" in err
+    assert (tmp_path / "mine" / "precious").read_text() == "x"
+
+
+def test_a_wrong_line_is_one_line_of_error_with_its_number(run, tmp_path):
+    (tmp_path / "bad.tsv").write_text("a\tr\tb\na\tr\n")
+    code, out, err = run("data", "stats", tmp_path / "bad.tsv")
+    assert code == 1
+    assert out == ""
+    assert err.startswith(f"error: {tmp_path / 'bad.tsv'}:2: ")
+    assert err.count("\n") == 1
+
+
+def test_a_warning_is_one_line_too(run, triples, tmp_path):
+    triples.write_text(triples.read_text() + triples.read_text().splitlines()[1] + "\n")
+    code, _, err = run("data", "stats", triples)
+    assert code == 0
+    assert err.startswith(f"warning: {triples}:")
+    assert "duplicate triple skipped" in err
+
+
+def test_a_sound_dataset_passes_the_check_and_a_leaky_one_does_not(run, tmp_path, triples):
+    assert run("data", "check", "atlas")[0] == 0
+    run("data", "make", triples, tmp_path / "nell", "--layout", "nell-one")
+    tasks = json.loads((tmp_path / "nell" / "test_tasks.json").read_text())
+    with (tmp_path / "nell" / "path_graph").open("a") as file:
+        file.writelines("\t".join((head, "copy", tail)) + "\n" for rows in tasks.values() for head, _, tail in rows)
+    code, out, err = run("data", "check", tmp_path / "nell")
+    assert code == 1
+    assert "background relation 'copy' is a copy" in out
+    assert "1 problem found" in err
+
+
+def test_a_figure_is_drawn(run, tmp_path):
+    assert run("data", "stats", "atlas", "--figure", tmp_path / "figure.png")[0] == 0
+    assert (tmp_path / "figure.png").stat().st_size > 1000
+
+
+def test_methods_are_listed(run):
+    code, out, _ = run("methods")
+    assert code == 0
+    assert "support-frequency" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("evaluate", "atlas", "--method", "evidense"), "did you mean 'evidence'?"),
+        (("evaluate", "atlas", "--method", "linked", "--shots", "100"), "100 shots leave no query"),
+        (("evaluate", "nowhere", "--method", "linked"), "nowhere: no such file, folder or dataset"),
+        (("data", "fetch", "atlas"), "atlas comes with the package"),
+    ],
+)
+def test_the_users_mistakes_are_named(run, words, message):
+    code, _, err = run(*words)
+    assert code == 1
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_help_teaches(run):
+    for words in ((), ("data", "make"), ("evaluate",), ("data", "fetch")):
+        code, out, _ = run(*words, "--help")
+        assert code == 0
+        assert "Usage: tripleshot" in out
+
+
+@pytest.mark.nell
+def test_the_floor_on_nell_one_from_the_command_line(run, nell_folder, tmp_path):
+    words = ("evaluate", nell_folder, "--method", "linked", "--shots", 5, "--json", tmp_path / "out.json")
+    assert run(*words, "--ranks", tmp_path / "ranks.parquet")[0] == 0
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["queries"] == 2103
+    assert document["micro"]["mrr"] == pytest.approx(0.347, abs=0.002)
+    assert (tmp_path / "ranks.parquet").exists()
