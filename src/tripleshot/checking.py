@@ -79,8 +79,9 @@ def _check_leaks(dataset: FewShotDataset, same_from: float) -> Iterator[Finding]
 def _joined(graph: KnowledgeGraph, tasks: list[Task]) -> KnowledgeGraph:
     """Put tasks back into the graph as relations of their own, behind those of the background."""
     pairs = np.concatenate([task.pairs for task in tasks])
-    relations = np.repeat(np.arange(len(tasks)) + graph.num_relations, [len(task.pairs) for task in tasks])
-    names = [*graph.relations.names.to_pylist(), *(f"{task.name}" for task in tasks)]
+    added = np.arange(graph.num_relations, graph.num_relations + len(tasks), dtype=np.int32)
+    relations = np.repeat(added, [len(task.pairs) for task in tasks])
+    names = [*graph.relations.names.to_pylist(), *(task.name for task in tasks)]
     return KnowledgeGraph(
         graph.entities,
         Vocabulary.of("relation", names),

@@ -6,7 +6,7 @@ tail is ranked among the candidates that are not known to be true as well; metri
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -156,6 +156,34 @@ def evaluate(
     names = tuple(task.name for task in tasks)
     ranks = Ranks(relations, queries[:, 0], queries[:, 1], optimistic, pessimistic, sizes.astype(np.int64), names)
     return Evaluation(ranks, time.perf_counter() - started)
+
+
+def sample_queries(dataset: FewShotDataset, shots: int, count: int, seed: int = 0) -> FewShotDataset:
+    """Return the dataset with about `count` valid queries only, whole heads at a time, the same ones for a seed.
+
+    Heads are drawn rather than queries because queries of one head share all their scores. Support, candidates and
+    known tails stay as they are. A count of 0 keeps every query.
+    """
+    if not count:
+        return dataset
+    groups = [
+        (index, head) for index, task in enumerate(dataset.valid) for head in np.unique(task.queries(shots)[:, 0])
+    ]
+    kept: dict[int, list[int]] = {}
+    found = 0
+    for place in np.random.default_rng(seed).permutation(len(groups)):
+        index, head = groups[place]
+        if found >= count:
+            break
+        kept.setdefault(index, []).append(head)
+        found += int((dataset.valid[index].queries(shots)[:, 0] == head).sum())
+    tasks = []
+    for index, heads in sorted(kept.items()):
+        task = dataset.valid[index]
+        queries = task.queries(shots)
+        pairs = np.concatenate([task.support(shots), queries[np.isin(queries[:, 0], heads)]])
+        tasks.append(replace(task, pairs=pairs, given_candidates=dataset.candidates(task)))
+    return replace(dataset, valid=tuple(tasks))
 
 
 def _rank_task(

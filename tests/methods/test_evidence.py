@@ -5,6 +5,7 @@ import pytest
 
 from graphs import make_graph
 from tripleshot.dataset import FewShotDataset
+from tripleshot.method import ExplainingMethod
 from tripleshot.methods import make_method
 from tripleshot.methods.evidence import degree_share, is_linked, support_share
 from tripleshot.vocabulary import Vocabulary
@@ -24,8 +25,9 @@ def graph():
     )
 
 
-def fitted(name, graph):
+def fitted(name, graph) -> ExplainingMethod:
     method = make_method(name)
+    assert isinstance(method, ExplainingMethod)
     method.fit(FewShotDataset("d", graph, (), (), ()), 2)
     return method
 

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tripleshot.dataset import SPLITS, FewShotDataset
-from tripleshot.evaluation import Metrics, Summary
+from tripleshot.evaluation import Summary
 from tripleshot.statistics import Statistics
 
 console = Console(highlight=False)
@@ -62,7 +62,7 @@ def long_tail_lines(statistics: Statistics, shots: int) -> Iterable[str]:
             )
 
 
-def metrics_table(title: str, rows: Mapping[str, Metrics | Mapping[str, float | int]], first: str) -> Table:
+def metrics_table(title: str, rows: Mapping[str, Mapping[str, float | int]], first: str) -> Table:
     """Lay out metrics, one row each."""
     table = Table(title=title, title_justify="left")
     table.add_column(first)

@@ -114,4 +114,6 @@ def path_scores(graph: KnowledgeGraph, rules: PathRules, head: int, tails: IntAr
     places = np.minimum(np.searchsorted(asked, walks.ends), len(asked) - 1)
     reached = asked[places] == walks.ends
     earned = rules.weights[np.searchsorted(rules.path_types, walks.path_types[reached])]
-    return np.bincount(places[reached], weights=earned, minlength=len(asked))[inverse]
+    scores = np.zeros(len(asked))
+    np.add.at(scores, places[reached], earned)
+    return scores[inverse]

@@ -1,19 +1,20 @@
 """TSV and CSV: Arrow's parallel parser for files that are in order, the plain reader for all others."""
 
 import csv
-import warnings
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
 
-from tripleshot.errors import InputError, InputWarning
+from tripleshot.errors import InputError
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.readers.columns import pick_columns, usual_columns
-from tripleshot.readers.encoding import Encoded, count_skipped, encode_names
-from tripleshot.readers.files import format_suffix, open_binary, shorten
-from tripleshot.readers.plain import Layout, first_line, is_quoted, line_of, plain_rows, read_plain
+from tripleshot.readers.encoding import Encoded, encode_names
+from tripleshot.readers.files import format_suffix, open_binary
+from tripleshot.readers.messages import shorten, warn_skipped
+from tripleshot.readers.plain import Layout, first_line, plain_rows, read_plain, split_lines
 
 SUFFIX_DELIMITERS = {".tsv": "\t", ".csv": ","}
 SNIFFED_DELIMITERS = "\t,;| "
@@ -24,20 +25,36 @@ def read_delimited(
 ) -> KnowledgeGraph:
     """Read a file with one triple a line; see `read_graph` for what is accepted."""
     layout = find_layout(path, header, delimiter, columns)
-    encoded = read_fast(path, layout) or encode_names(*read_plain(path, layout))
+    encoded = _read_without_blanks(path, layout)
     # What Arrow needed on the way is more than what is left; without this it stays with the process.
     pa.default_memory_pool().release_unused()
     if encoded.graph.num_triples == 0:
         raise InputError(f"{path}: expected triples, found only a header")
     if encoded.first_duplicate is not None:
-        line = line_of(path, layout, encoded.first_duplicate)
-        counted = count_skipped(encoded.num_duplicates, "duplicate triple")
-        warnings.warn(f"{path}:{line}: {counted}", InputWarning, stacklevel=4)
+        lines = (line for line, cells in plain_rows(path, layout.delimiter) if cells)
+        first = next(islice(lines, encoded.first_duplicate + layout.has_header, None))
+        warn_skipped(f"{path}:{first}", encoded.num_duplicates, "duplicate triple")
     return encoded.graph
 
 
-def read_fast(path: Path, layout: Layout) -> Encoded | None:
-    """Return the graph, or None when the file needs a closer look."""
+def _read_without_blanks(path: Path, layout: Layout) -> Encoded:
+    """Read fast if at all possible, also when empty lines have to be left out."""
+    encoded = read_fast(path, layout)
+    if encoded is not None and encoded.first_blank is not None:
+        num_rows = encoded.num_rows
+        encoded = read_fast(path, layout, skip_empty_lines=True)
+        if encoded is not None and encoded.first_blank is None:
+            first = next(line for line, cells in plain_rows(path, layout.delimiter) if not cells)
+            warn_skipped(f"{path}:{first}", num_rows - encoded.num_rows, "blank line")
+    if encoded is None or encoded.first_blank is not None:
+        encoded = encode_names(*read_plain(path, layout))
+    return encoded
+
+
+def read_fast(path: Path, layout: Layout, skip_empty_lines: bool = False) -> Encoded | None:
+    """Return the graph, empty lines as triples of empty names; or None when the file needs a closer look."""
+    if layout.has_header and layout.first_line > 1:
+        return None
     names = [str(position) for position in range(layout.num_columns)]
     wanted = [names[pick] for pick in layout.picks]
     try:
@@ -49,7 +66,7 @@ def read_fast(path: Path, layout: Layout) -> Encoded | None:
                     delimiter=layout.delimiter,
                     quote_char='"' if layout.quoted else False,
                     newlines_in_values=layout.quoted,
-                    ignore_empty_lines=False,
+                    ignore_empty_lines=skip_empty_lines,
                 ),
                 pa.csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.string()),
@@ -60,8 +77,7 @@ def read_fast(path: Path, layout: Layout) -> Encoded | None:
         return None
     if layout.quoted and any(end in table[names[-1]][-1].as_py() for end in "\r\n"):
         return None  # perhaps a quote that never closes
-    encoded = encode_names(*(table[name].slice(layout.has_header) for name in wanted))
-    return encoded if encoded.first_blank is None else None
+    return encode_names(*(table[name].slice(layout.has_header) for name in wanted))
 
 
 def find_layout(path: Path, header: bool | None, delimiter: str | None, columns: Sequence[str] | None) -> Layout:
@@ -74,15 +90,17 @@ def find_layout(path: Path, header: bool | None, delimiter: str | None, columns:
     line, cells = _first_row(path, delimiter)
     has_header = header if header is not None else columns is not None or usual_columns(cells) is not None
     picks = pick_columns(cells, columns, f"{path}:{line}") if has_header else (0, 1, 2)
-    return Layout(delimiter, len(cells) if has_header else 3, picks, has_header)
+    return Layout(delimiter, line, len(cells) if has_header else 3, picks, has_header)
 
 
 def _sniff_delimiter(path: Path, columns: Sequence[str] | None) -> str:
     """Return the first delimiter that makes three columns, or a header we understand, of the first line."""
     line, text = first_line(path)
     for delimiter in SNIFFED_DELIMITERS:
-        quoting = csv.QUOTE_MINIMAL if is_quoted(delimiter) else csv.QUOTE_NONE
-        cells = next(csv.reader([text], delimiter=delimiter, quoting=quoting))
+        try:
+            cells = next(split_lines([text], delimiter))
+        except csv.Error as error:
+            raise InputError(f"{path}:{line}: {error}") from error
         if len(cells) == 3 or usual_columns(cells) or (columns is not None and set(columns) <= set(cells)):
             return delimiter
     raise InputError(

@@ -3,7 +3,6 @@
 Nothing here loops over triples or keeps names in a dict: Arrow numbers the names, numpy compares the numbers.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tripleshot.errors import InputWarning
 from tripleshot.graph import KnowledgeGraph
+from tripleshot.readers.messages import warn_skipped
 from tripleshot.vocabulary import Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -35,6 +34,11 @@ class Encoded:
     num_duplicates: int
     first_duplicate: int | None
     first_blank: int | None
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows the graph was made of."""
+        return self.graph.num_triples + self.num_duplicates
 
 
 def encode_names(heads: pa.ChunkedArray, relations: pa.ChunkedArray, tails: pa.ChunkedArray) -> Encoded:
@@ -67,13 +71,7 @@ def encode_ids(entities: Vocabulary, relations: Vocabulary, heads: Ids, middles:
 def warn_of_duplicates(encoded: Encoded, origin: str, unit: str) -> None:
     """Say how many rows were left out because they repeat an earlier one, and which was the first, counted from 1."""
     if encoded.first_duplicate is not None:
-        counted = count_skipped(encoded.num_duplicates, "duplicate triple")
-        warnings.warn(f"{origin}: {unit} {encoded.first_duplicate + 1}: {counted}", InputWarning, stacklevel=5)
-
-
-def count_skipped(count: int, noun: str) -> str:
-    """Say how much was left out, in a warning that names the place of the first."""
-    return f"{noun} skipped" if count == 1 else f"{count:,} {noun}s skipped, the first here"
+        warn_skipped(f"{origin}: {unit} {encoded.first_duplicate + 1}", encoded.num_duplicates, "duplicate triple")
 
 
 def _number(names: pa.ChunkedArray) -> tuple[pa.LargeStringArray, Ids]:

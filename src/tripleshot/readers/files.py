@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tripleshot.errors import InputError
+from tripleshot.readers.messages import reason
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -35,14 +36,3 @@ def open_binary(path: Path) -> Iterator[pa.NativeFile]:
         raise InputError(f"{path}: no such file") from error
     except (OSError, UnicodeError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {reason(error)}") from error
-
-
-def reason(error: BaseException) -> str:
-    """Return another library's message without its trail of details."""
-    lines = str(error).strip().splitlines()
-    return shorten(lines[0] if lines else type(error).__name__, limit=200)
-
-
-def shorten(text: str, limit: int = 60) -> str:
-    """Cut text to what fits in a message."""
-    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -10,7 +10,7 @@ import pyarrow as pa
 from tripleshot.errors import InputError
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.readers.encoding import Encoded, encode_ids, encode_names, warn_of_duplicates
-from tripleshot.readers.files import shorten
+from tripleshot.readers.messages import shorten
 from tripleshot.vocabulary import Vocabulary
 
 BATCH = 100_000

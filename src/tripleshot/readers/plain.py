@@ -5,27 +5,39 @@ The fast reader cannot say where something is wrong; this one can, so it reads w
 
 import csv
 import io
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tripleshot.errors import InputError, InputWarning
+from tripleshot.errors import InputError
 from tripleshot.readers.columns import Picks
-from tripleshot.readers.encoding import count_skipped
-from tripleshot.readers.files import open_binary, shorten
+from tripleshot.readers.files import open_binary
+from tripleshot.readers.messages import shorten, warn_skipped
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 BATCH = 100_000
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How one file of delimited text is laid out."""
+    """How one file of delimited text is laid out.
+
+    Attributes:
+        delimiter: what separates the columns.
+        first_line: the line of the first row, counted from 1: blank lines may come before it.
+        num_columns: how many columns every row has.
+        picks: which of them are head, relation and tail.
+        has_header: whether the first row names the columns.
+    """
 
     delimiter: str
+    first_line: int
     num_columns: int
     picks: Picks
     has_header: bool
@@ -41,12 +53,16 @@ def is_quoted(delimiter: str) -> bool:
     return not delimiter.isspace()
 
 
+def split_lines(lines: Iterable[str], delimiter: str) -> "Reader":
+    """Split lines into cells; a quoted cell may go on over several lines."""
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if is_quoted(delimiter) else csv.QUOTE_NONE)
+
+
 def plain_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line each row starts on and its cells; a blank line has none."""
     with open_binary(path) as stream:
         lines = _Lines(path, stream)
-        quoting = csv.QUOTE_MINIMAL if is_quoted(delimiter) else csv.QUOTE_NONE
-        rows = csv.reader(lines, delimiter=delimiter, quoting=quoting)
+        rows = split_lines(lines, delimiter)
         line = 1
         try:
             for cells in rows:
@@ -80,14 +96,8 @@ def read_plain(path: Path, layout: Layout) -> list[pa.ChunkedArray]:
         for column, pick in zip(chunks, layout.picks, strict=True):
             column.append(pa.array([cells[pick] for cells in triples], type=pa.large_string()))
     if num_blank:
-        warnings.warn(f"{path}:{first_blank}: {count_skipped(num_blank, 'blank line')}", InputWarning, stacklevel=5)
+        warn_skipped(f"{path}:{first_blank}", num_blank, "blank line")
     return [pa.chunked_array(column, type=pa.large_string()) for column in chunks]
-
-
-def line_of(path: Path, layout: Layout, row: int) -> int:
-    """Return the line on which a triple starts, given its row counted from 0 without header and blank lines."""
-    lines = (line for line, cells in plain_rows(path, layout.delimiter) if cells)
-    return next(islice(lines, row + layout.has_header, None))
 
 
 def _checked_rows(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:

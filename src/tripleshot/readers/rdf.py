@@ -4,7 +4,6 @@ RDF says more than triples between things: literals are values, and some of them
 labels, the others are left out (and counted) or kept as entities.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +11,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyoxigraph
 
-from tripleshot.errors import InputError, InputWarning
+from tripleshot.errors import InputError
 from tripleshot.graph import KnowledgeGraph
-from tripleshot.readers.files import open_binary, reason, shorten
+from tripleshot.readers.files import open_binary
 from tripleshot.readers.iterables import read_names
+from tripleshot.readers.messages import reason, shorten, warn
 
 FORMATS = {
     ".nt": pyoxigraph.RdfFormat.N_TRIPLES,
@@ -52,7 +52,7 @@ class Literals:
         for subject, predicate, name, language in statements:
             if language is None or (self.keep and predicate not in LABELS and name.strip()):
                 yield subject, predicate, name
-            elif predicate in LABELS:
+            elif predicate in LABELS and name.strip():
                 self._label(subject, name, language)
             else:
                 self.num_skipped += 1
@@ -60,7 +60,7 @@ class Literals:
 
     def _label(self, subject: str, text: str, language: str) -> None:
         """Keep the first label, unless it is in another language and now there is one in English or in none."""
-        is_foreign = language != "" and not language.lower().startswith("en")
+        is_foreign = language.lower().split("-")[0] not in ("", "en")
         if subject in self.labels and (is_foreign or subject not in self._foreign):
             return
         self.labels[subject] = text
@@ -91,11 +91,9 @@ def _read_statements(statements: Iterable[Statement], origin: str, keep_literals
     graph = read_names(literals.triples(statements), origin)
     if literals.num_skipped:
         counted = "literal" if literals.num_skipped == 1 else "literals"
-        warnings.warn(
+        warn(
             f"{origin}: {literals.num_skipped:,} {counted} skipped, the first in {literals.first_skipped}; "
-            'literals="keep" makes entities of them',
-            InputWarning,
-            stacklevel=5,
+            'literals="keep" makes entities of them'
         )
     return graph.with_labels(literals.labels, literals.labels)
 

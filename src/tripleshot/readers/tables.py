@@ -12,7 +12,8 @@ from tripleshot.errors import InputError
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.readers.columns import pick_columns
 from tripleshot.readers.encoding import encode_names, warn_of_duplicates
-from tripleshot.readers.files import open_binary, reason
+from tripleshot.readers.files import open_binary
+from tripleshot.readers.messages import reason
 
 TEXT = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary())
 

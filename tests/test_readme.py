@@ -1,0 +1,21 @@
+import json
+from pathlib import Path
+
+import pytest
+from write_readme_tables import filled
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_figure_in_the_readme_comes_from_results():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert filled(text) == text
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "results").rglob("*-shot.json")), ids=lambda path: path.stem)
+def test_a_result_says_where_it_comes_from(path):
+    document = json.loads(path.read_text())
+    assert document["command"].startswith("tripleshot evaluate")
+    assert len(document["commit"]) == 40
+    assert len(document["data_hash"]) == 64
+    assert {"method", "dataset", "shots", "split", "seed", "config", "seconds", "queries", "micro"} <= document.keys()
