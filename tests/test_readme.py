@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from write_readme_tables import filled
 
 ROOT = Path(__file__).parents[1]
