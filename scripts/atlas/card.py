@@ -81,9 +81,9 @@ code that builds it is MIT.
 - Some tasks follow from the background by construction: the ICAO prefix of a country is that of most of its airports,
   the time zone of a subdivision is that of its cities. They test whether a method finds the path, not what it knows.
   The branch of a language is narrowed down by its family, which is background.
-- `usual_among` and the other relations of shares ("the 24-hour clock is usual among members of the Nordic Council"), and
-  `circulates_in`, which says in which part of the world a currency is used, are computed from tasks to train on, never
-  from tasks to validate or test. Scores on the training tasks are therefore flattered by them.
+- `usual_among` and the other relations of shares ("the 24-hour clock is usual among members of the Nordic Council"),
+  and `circulates_in`, which says in which part of the world a currency is used, are computed from tasks to train on,
+  never from tasks to validate or test. Scores on the training tasks are therefore flattered by them.
 - Plug types are the common ones, not every one in use. A river or a sea on a city's shore is listed for well-known
   cities only, so the absence of a triple means nothing. The same holds for most relations.
 
