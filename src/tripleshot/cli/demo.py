@@ -65,6 +65,6 @@ def show_question(dataset: FewShotDataset) -> None:
     truth = task.known_tails(head).tolist()
     for found in answer(method, dataset.graph, support, head, top=3):
         mark = "  [green]✓ true[/green]" if found.entity in truth else ""
-        console.print(f"{found.rank}. [bold]{found.label}[/bold]  [dim]score {found.score:.3f}[/dim]{mark}")
+        console.print(f"{found.rank}. [bold]{found.label}[/bold]{mark}")
         for reason in found.reasons[:2]:
             console.print(f"   {reason.text}", style="dim")
