@@ -23,6 +23,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from tripleshot.results import commit
+
 NUM_ENTITIES, NUM_RELATIONS, NUM_TRIPLES = 4_838_244, 822, 5_859_240
 SEED = 0
 PACKAGES = ("tripleshot", "numpy", "pyarrow", "pykeen", "torch", "pandas")
@@ -117,6 +119,7 @@ def describe_run() -> dict[str, object]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
         "command": shlex.join(["python", "benchmarks/ingest.py", *sys.argv[1:]]),
+        "commit": commit(),
         "machine": {"cores": os.cpu_count(), "memory_gib": round(memory, 1), "processor": platform.machine()},
         "versions": {"python": platform.python_version()} | {package: version(package) for package in PACKAGES},
         "graph": {"entities": NUM_ENTITIES, "relations": NUM_RELATIONS, "triples": NUM_TRIPLES, "seed": SEED},

@@ -27,6 +27,15 @@ def floor_table() -> str:
     return "\n".join(lines)
 
 
+def ingest_table() -> str:
+    """Lay out the reading of a graph of Wiki-One's size beside PyKEEN's."""
+    document = json.loads((ROOT / "results" / "ingest.json").read_text())
+    lines = ["| reader | seconds | peak memory |", "|---|---|---|"]
+    for name, figures in document["figures"].items():
+        lines.append(f"| {name} | {figures['seconds']:.1f} | {figures['peak_mib']:,.0f} MiB |")
+    return "\n".join(lines)
+
+
 def fill(text: str, name: str, table: str) -> str:
     """Put a table between its two marks."""
     begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
@@ -37,7 +46,7 @@ def fill(text: str, name: str, table: str) -> str:
 
 def filled(text: str) -> str:
     """Return the README with every table as the results have it now."""
-    return fill(text, "floor", floor_table())
+    return fill(fill(text, "floor", floor_table()), "ingest", ingest_table())
 
 
 if __name__ == "__main__":
