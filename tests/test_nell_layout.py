@@ -3,13 +3,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tripleshot.readers import read_graph
 
 from tripleshot.dataset_files import content_hash
 from tripleshot.entity_types import types_from_names
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.making import make_dataset
 from tripleshot.nell_layout import candidates_by_release_rule, read_nell_layout, write_nell_layout
+from tripleshot.readers import read_graph
 
 TASKS = {
     "train_tasks.json": {"concept:likes": [["concept:person:ann", "concept:likes", "concept:city:paris"]]},
