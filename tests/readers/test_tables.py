@@ -118,3 +118,11 @@ def test_files_that_are_no_parquet_are_refused(tmp_path):
         read_graph(tmp_path / "none.parquet")
     with pytest.raises(InputError, match="expected a Parquet file as it is, found one packed once more"):
         read_graph(tmp_path / "graph.parquet.gz")
+
+
+def test_text_in_a_parquet_file_that_is_no_utf8_is_refused(tmp_path):
+    path = tmp_path / "graph.parquet"
+    pq.write_table(pa.table({"head": ["abcd"], "relation": ["r"], "tail": ["t"]}), path, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"abcd", b"ab\xff\xfe"))
+    with pytest.raises(InputError, match=r"graph.parquet: .*UTF"):
+        read_graph(path)

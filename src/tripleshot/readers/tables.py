@@ -62,6 +62,7 @@ def _as_names(column: pa.ChunkedArray, name: str, origin: str) -> pa.ChunkedArra
         raise InputError(f"{origin}: column {name!r}: expected text or integers, found {kind}")
     try:
         names = _decode(column) if is_encoded else column.cast(pa.large_string())
+        names.validate(full=True)  # a file may call bytes text that are none
     except pa.ArrowException as error:
         raise InputError(f"{origin}: column {name!r}: expected UTF-8 text: {reason(error)}") from error
     _refuse_nulls(names, name, origin)
