@@ -3,10 +3,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from graphs import make_graph
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.nell_layout import read_nell_layout
+
+settings.register_profile("repeatable", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")
