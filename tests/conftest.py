@@ -3,12 +3,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import settings
 
 from graphs import make_graph
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.nell_layout import read_nell_layout
 
+torch.set_num_threads(1)  # small tensors, and runs that are repeatable to the bit
 settings.register_profile("repeatable", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("repeatable")

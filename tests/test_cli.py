@@ -1,9 +1,11 @@
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
 from tripleshot.cli import main
+from tripleshot.config import demo as demo_settings
 
 
 @pytest.fixture
@@ -34,12 +36,22 @@ def triples(tmp_path):
     return path
 
 
-def test_the_demo_ranks_the_methods_and_answers_a_question(run):
-    code, out, _ = run("demo")
-    assert code == 0
+def test_the_demo_trains_ranks_the_methods_and_answers_questions(run, tmp_path, monkeypatch):
+    short = replace(demo_settings(), width=8, num_layers=1, pretraining_steps=2, steps=2, valid_queries=5)
+    monkeypatch.setattr("tripleshot.cli.demo.demo_settings", lambda: short)
+    code, out, err = run("demo", "--run", tmp_path / "run")
+    assert (code, err) == (0, "")
     assert "evidence" in out
     assert "On which sea or ocean does Baku lie?" in out
-    assert "1. Caspian Sea" in out
+    assert "  1. Caspian Sea  ✓ true" in out
+    assert (tmp_path / "run" / "weights.safetensors").exists()
+
+
+def test_the_demo_does_not_replace_what_is_no_run(run, tmp_path):
+    (tmp_path / "precious").mkdir()
+    code, _, err = run("demo", "--run", tmp_path / "precious")
+    assert code == 1
+    assert "is no run" in err
 
 
 def test_own_triples_become_a_dataset_that_can_be_evaluated(run, triples, tmp_path):
@@ -130,6 +142,35 @@ def test_a_figure_is_drawn(run, tmp_path):
     assert (tmp_path / "figure.png").stat().st_size > 1000
 
 
+SMALL = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 4)
+TINY_RUN = (*SMALL, "--pretraining-steps", 4, "--steps", 6)
+
+
+def test_a_method_is_trained_evaluated_and_not_overwritten(run, triples, tmp_path):
+    run("data", "make", triples, tmp_path / "mine", "--types-from-names")
+    words = ("train", tmp_path / "mine", tmp_path / "run", "--shots", 2, *TINY_RUN, "--validate-every", 3)
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert "tripleshot evaluate" in out
+    assert {path.name for path in (tmp_path / "run").iterdir()} >= {"config.json", "weights.safetensors", "log.jsonl"}
+    code, _, err = run(*words)
+    assert code == 1
+    assert "a run is there already" in err
+    assert run("train", tmp_path / "mine", tmp_path / "run", "--resume")[0] == 0
+    code, out, _ = run("evaluate", tmp_path / "mine", "--run", tmp_path / "run", "--json", tmp_path / "out.json")
+    assert code == 0
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert (document["method"], document["shots"], document["config"]["width"]) == ("rscl", 2, 8)
+
+
+def test_a_run_refuses_other_data(run, triples, tmp_path):
+    run("data", "make", triples, tmp_path / "mine", "--types-from-names")
+    run("train", tmp_path / "mine", tmp_path / "run", "--shots", 2, *TINY_RUN)
+    code, _, err = run("evaluate", "atlas", "--run", tmp_path / "run")
+    assert code == 1
+    assert "the weights would not fit its ids" in err
+
+
 def test_methods_are_listed(run):
     code, out, _ = run("methods")
     assert code == 0
@@ -143,6 +184,8 @@ def test_methods_are_listed(run):
         (("evaluate", "atlas", "--method", "linked", "--shots", "100"), "100 shots leave no query"),
         (("evaluate", "nowhere", "--method", "linked"), "nowhere: no such file, folder or dataset"),
         (("data", "fetch", "atlas"), "atlas comes with the package"),
+        (("evaluate", "atlas", "--method", "rscl"), "rscl has to learn first"),
+        (("evaluate", "atlas"), "say what to evaluate"),
     ],
 )
 def test_the_users_mistakes_are_named(run, words, message):

@@ -1,6 +1,7 @@
 """One contract for every method in the table: shapes, finite, deterministic, and blind to the order of candidates."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,16 @@ from tripleshot.method import ExplainingMethod, Method
 from tripleshot.methods import METHODS, make_method
 
 SHOTS = 3
+SMALL = {"width": 16, "num_layers": 1, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16}
+QUICK: dict[str, dict[str, Any]] = {
+    "rscl": {**SMALL, "pretraining_steps": 10, "steps": 20, "validate_every": 10, "num_sampled": 8},
+}
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(scope="module", params=METHODS)
 def fitted(request, tiny) -> Method:
-    method = make_method(request.param)
+    entry = METHODS[request.param]
+    method = entry.make_with(QUICK[request.param]) if entry.learns else entry.make()
     method.fit(tiny, SHOTS)
     return method
 
@@ -36,19 +42,20 @@ def test_one_finite_score_for_each_tail(fitted, tiny):
 def test_permuting_tails_permutes_scores(fitted, tiny):
     support, head, tails = question(tiny)
     order = np.random.default_rng(0).permutation(len(tails))
-    np.testing.assert_allclose(fitted.score(support, head, tails[order]), fitted.score(support, head, tails)[order])
+    expected = fitted.score(support, head, tails)[order]
+    np.testing.assert_allclose(fitted.score(support, head, tails[order]), expected, atol=1e-4)
 
 
 def test_a_tail_scores_the_same_alone_as_among_others(fitted, tiny):
     support, head, tails = question(tiny)
     alone = [fitted.score(support, head, tails[i : i + 1])[0] for i in range(len(tails))]
-    np.testing.assert_allclose(alone, fitted.score(support, head, tails), atol=1e-6)
+    np.testing.assert_allclose(alone, fitted.score(support, head, tails), atol=1e-4)
 
 
 def test_a_tail_asked_twice_scores_the_same_twice(fitted, tiny):
     support, head, tails = question(tiny)
     scores = fitted.score(support, head, np.concatenate([tails, tails]))
-    np.testing.assert_allclose(scores[: len(tails)], scores[len(tails) :])
+    np.testing.assert_allclose(scores[: len(tails)], scores[len(tails) :], atol=1e-4)
 
 
 def test_no_tails_give_no_scores(fitted, tiny):

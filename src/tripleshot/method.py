@@ -4,6 +4,7 @@ Evaluating, answering, serving and the paper's tables are written against it onc
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -33,6 +34,14 @@ class Method(Protocol):
         Returns:
             shape (n,), finite; permuting the tails permutes the scores.
         """
+        ...
+
+
+class LearningMethod(Method, Protocol):
+    """A method that is trained, and whose weights can be kept."""
+
+    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+        """Take the weights of a run that was trained on this dataset."""
         ...
 
 

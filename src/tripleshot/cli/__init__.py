@@ -8,7 +8,6 @@ from cyclopts import App
 from rich.console import Console
 
 from tripleshot.cli.data import app as data_app
-from tripleshot.cli.demo import demo
 from tripleshot.cli.evaluate import evaluate_command, methods_command
 from tripleshot.errors import InputWarning, TripleshotError
 
@@ -20,10 +19,11 @@ app = App(
     help_format="markdown",
     version=lambda: version("tripleshot"),
 )
-app.command(demo)
+app.command("tripleshot.cli.demo:demo", name="demo", help="Train on a small graph and answer questions; start here.")
 app.command(data_app)
 app.command(evaluate_command, name="evaluate")
 app.command(methods_command, name="methods")
+app.command("tripleshot.cli.train:train_command", name="train", help="Train a method and keep the best weights.")
 app.register_install_completion_command()
 
 

@@ -1,70 +1,123 @@
 """`tripleshot demo`: the main job, on the embedded graph."""
 
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 from rich.panel import Panel
 
 from tripleshot.answering import answer
-from tripleshot.catalog import load_atlas
+from tripleshot.catalog import ATLAS, load_atlas
 from tripleshot.cli.tables import console, long_tail_lines, metrics_table, progress_bar, statistics_table
+from tripleshot.cli.train import train_run
+from tripleshot.config import demo as demo_settings
 from tripleshot.dataset import FewShotDataset
+from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
-from tripleshot.methods import METHODS, make_method
+from tripleshot.method import Method
+from tripleshot.methods import METHODS, load_run, make_method
 from tripleshot.statistics import describe_dataset
+from tripleshot.storage import CONFIG
 
 SHOTS = 5
-RELATION = "on_sea"
-EXAMPLES = {
-    "city/barcelona-es": "sea/mediterranean-sea",
-    "city/mumbai-in": "sea/arabian-sea",
-    "city/odesa-ua": "sea/black-sea",
-    "city/cairns-au": "sea/coral-sea",
-    "city/jeddah-sa": "sea/red-sea",
-}
-ASKED = "city/baku-az"
 
 
-def demo() -> None:
+@dataclass(frozen=True)
+class Question:
+    """A question about a relation that no method has seen.
+
+    Attributes:
+        relation: the test task that it belongs to.
+        examples: heads to tails, by name.
+        asked: the head asked about.
+    """
+
+    relation: str
+    examples: dict[str, str]
+    asked: str
+
+
+QUESTIONS = (
+    Question(
+        "on_sea",
+        {
+            "city/barcelona-es": "sea/mediterranean-sea",
+            "city/mumbai-in": "sea/arabian-sea",
+            "city/odesa-ua": "sea/black-sea",
+            "city/cairns-au": "sea/coral-sea",
+            "city/jeddah-sa": "sea/red-sea",
+        },
+        "city/baku-az",
+    ),
+    Question(
+        "official_language",
+        {
+            "country/angola": "language/pt",
+            "country/austria": "language/de",
+            "country/lebanon": "language/ar",
+            "country/senegal": "language/fr",
+            "country/peru": "language/es",
+        },
+        "country/mozambique",
+    ),
+)
+
+
+def demo(*, run: Path = Path("demo-run")) -> None:
     """Show what tripleshot does on Atlas, a small graph of the world's places that comes with it.
 
-    Prints the graph's statistics, ranks every method on relations that none has seen, and answers a question about a
-    new relation from five examples, with reasons.
+    Prints the graph's statistics, trains RSCL for about two minutes, ranks every method on relations that none has
+    seen, and answers questions about new relations from five examples, with reasons.
+
+    Parameters
+    ----------
+    run
+        The folder in which the trained model is left; an earlier demo's is replaced.
     """
+    if run.exists() and not (run / CONFIG).exists():
+        raise InputError(f"{run}: exists and is no run; choose another folder with --run")
     dataset = load_atlas()
     statistics = describe_dataset(dataset, SHOTS)
     console.print(statistics_table(dataset, statistics))
     for line in long_tail_lines(statistics, SHOTS):
         console.print(line)
     console.print()
-    compare_methods(dataset)
-    console.print()
-    show_question(dataset)
+    shutil.rmtree(run, ignore_errors=True)
+    train_run(ATLAS, dataset, run, "rscl", SHOTS, demo_settings())
+    methods = {name: make_method(name) for name, entry in METHODS.items() if not entry.learns}
+    for method in methods.values():
+        method.fit(dataset, SHOTS)
+    methods["rscl"], _ = load_run(run, dataset)
+    compare_methods(dataset, methods)
+    for question in QUESTIONS:
+        console.print()
+        show_question(dataset, question, methods)
 
 
-def compare_methods(dataset: FewShotDataset) -> None:
+def compare_methods(dataset: FewShotDataset, methods: dict[str, Method]) -> None:
     """Rank all test queries with every method and print one row each."""
     rows = {}
-    for name in METHODS:
-        method = make_method(name)
+    for name, method in methods.items():
         with progress_bar(name) as progress:
-            method.fit(dataset, SHOTS)
             rows[name] = summarize(evaluate(method, dataset, SHOTS, progress=progress).ranks).micro
     title = f"{SHOTS} examples each of {len(dataset.test)} relations that no method has seen"
     console.print(metrics_table(title, rows, "method"))
 
 
-def show_question(dataset: FewShotDataset) -> None:
-    """Print five examples of a relation, a question, and the ranked answers with the reasons for each."""
-    entities, task = dataset.graph.entities, dataset.task(RELATION)
-    support = np.stack([entities.ids(EXAMPLES), entities.ids(EXAMPLES.values())], axis=1)
-    head = entities.id(ASKED)
-    method = make_method("evidence")
-    method.fit(dataset, SHOTS)
+def show_question(dataset: FewShotDataset, question: Question, methods: dict[str, Method]) -> None:
+    """Print five examples of a relation, a question, and the best answers of two methods, with reasons if they can."""
+    entities, task = dataset.graph.entities, dataset.task(question.relation)
+    support = np.stack([entities.ids(question.examples), entities.ids(question.examples.values())], axis=1)
+    head = entities.id(question.asked)
     examples = "\n".join(f"{entities.label(first)}  →  {entities.label(last)}" for first, last in support.tolist())
     console.print(Panel(examples, title=f"five examples of “{task.label}”", expand=False))
     console.print(f"[bold]{task.question.format(head=entities.label(head))}[/bold]")
     truth = task.known_tails(head).tolist()
-    for found in answer(method, dataset.graph, support, head, top=3):
-        mark = "  [green]✓ true[/green]" if found.entity in truth else ""
-        console.print(f"{found.rank}. [bold]{found.label}[/bold]{mark}")
-        for reason in found.reasons[:2]:
-            console.print(f"   {reason.text}", style="dim")
+    for name in ("rscl", "evidence"):
+        console.print(name, style="cyan")
+        for found in answer(methods[name], dataset.graph, support, head, top=3):
+            mark = "  [green]✓ true[/green]" if found.entity in truth else ""
+            console.print(f"  {found.rank}. [bold]{found.label}[/bold]{mark}")
+            for reason in found.reasons[:1]:
+                console.print(f"     {reason.text}", style="dim")

@@ -8,18 +8,20 @@ from rich.table import Table
 
 from tripleshot.catalog import load_dataset
 from tripleshot.cli.tables import console, metrics_table, progress_bar, summary_table
-from tripleshot.dataset import CandidateMode, Split
+from tripleshot.dataset import CandidateMode, FewShotDataset, Split
+from tripleshot.errors import InputError
 from tripleshot.evaluation import TIE_RULES, evaluate, summarize
 from tripleshot.method import Method
-from tripleshot.methods import METHODS, make_method
+from tripleshot.methods import METHODS, find_method, load_run
 from tripleshot.results import Setting, describe, write_json, write_ranks
 
 
 def evaluate_command(
     data: str,
     *,
-    method: str,
-    shots: int = 5,
+    method: str | None = None,
+    run: Path | None = None,
+    shots: int | None = None,
     split: Split = "test",
     candidates: CandidateMode = "benchmark",
     json: Path | None = None,
@@ -36,8 +38,10 @@ def evaluate_command(
         A dataset of the catalog, a folder or a file of triples.
     method
         What ranks; `tripleshot methods` lists them.
+    run
+        Or a folder that `tripleshot train` has written.
     shots
-        K, the number of examples per relation.
+        K, the number of examples per relation; 5, or what the run was trained for.
     split
         The tasks to ask about: choose on valid, report on test.
     candidates
@@ -49,9 +53,9 @@ def evaluate_command(
         Write the rank of every query to this Parquet file.
     """
     dataset = load_dataset(data)
-    scorer = make_method(method)
+    scorer, setting = _choose(dataset, method, run, shots, split, candidates)
+    method, shots = setting.method, setting.shots
     with progress_bar(f"{method}, {shots} shots") as progress:
-        scorer.fit(dataset, shots)
         evaluation = evaluate(scorer, dataset, shots, split, candidates=candidates, progress=progress)
     title = f"{method} on {dataset.name} {split}, {shots} shots, {len(evaluation.ranks):,} queries"
     console.print(summary_table(title, summarize(evaluation.ranks)))
@@ -59,10 +63,27 @@ def evaluate_command(
     console.print(metrics_table("micro by tie rule", by_rule, "equal scores"))
     console.print(f"{evaluation.seconds:.1f} s", style="dim")
     if json:
-        setting = Setting(method, shots, split, candidates, config=settings_of(scorer))
         write_json(describe(evaluation, dataset, setting), json)
     if ranks:
         write_ranks(evaluation.ranks, dataset, ranks)
+
+
+def _choose(
+    dataset: FewShotDataset, method: str | None, run: Path | None, shots: int | None, split: Split, mode: CandidateMode
+) -> tuple[Method, Setting]:
+    """Return a method that is ready to score, and what is to be evaluated."""
+    if (method is None) == (run is None):
+        raise InputError("say what to evaluate: --method NAME or --run FOLDER")
+    if run is not None:
+        trained, config = load_run(run, dataset)
+        seed = config.settings.get("seed", 0)
+        return trained, Setting(config.method, shots or config.shots, split, mode, seed, config.settings)
+    entry = find_method(str(method))
+    if entry.learns:
+        raise InputError(f"{method} has to learn first: tripleshot train DATA RUN --method {method}, then --run RUN")
+    scorer = entry.make()
+    scorer.fit(dataset, shots or 5)
+    return scorer, Setting(str(method), shots or 5, split, mode, config=settings_of(scorer))
 
 
 def settings_of(method: Method) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """The one table of names: everything that can score."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
+from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError, nearest
-from tripleshot.method import Method
-from tripleshot.methods.evidence import Degree, Evidence, Linked, SupportFrequency
+from tripleshot.method import LearningMethod, Method
+from tripleshot.storage import RunConfig, load_config, require_same_data
 
 
 @dataclass(frozen=True)
@@ -13,26 +16,63 @@ class MethodEntry:
     """A method in the table.
 
     Attributes:
-        make: returns the method, not yet fitted, with its default settings.
         kind: the family it belongs to.
         summary: one line for `tripleshot methods`.
+        place: module and class; it is imported when the method is made, so that nobody waits for what they do not use.
+        learns: it has to be trained before it can score.
     """
 
-    make: Callable[[], Method]
     kind: str
     summary: str
+    place: str
+    learns: bool = False
+
+    def make(self) -> Method:
+        """Return the method with its default settings, not yet fitted."""
+        return self._class()()
+
+    def make_with(self, settings: dict[str, Any], device: str = "cpu") -> LearningMethod:
+        """Return a method that learns, with these settings."""
+        return self._class().with_settings(settings, device)
+
+    def _class(self) -> Any:  # noqa: ANN401 (the classes share a protocol, not a base)
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(f"tripleshot.methods.{module}"), name)
 
 
 METHODS: dict[str, MethodEntry] = {
-    "degree": MethodEntry(Degree, "evidence", "entities with more edges first, whatever is asked"),
-    "support-frequency": MethodEntry(SupportFrequency, "evidence", "tails of the examples first, then by degree"),
-    "linked": MethodEntry(Linked, "evidence", "linked to the head, then tails of the examples, then by degree"),
-    "evidence": MethodEntry(Evidence, "evidence", "links, paths that the examples share and support frequency, added"),
+    "degree": MethodEntry("evidence", "entities with more edges first, whatever is asked", "evidence:Degree"),
+    "support-frequency": MethodEntry(
+        "evidence", "tails of the examples first, then by degree", "evidence:SupportFrequency"
+    ),
+    "linked": MethodEntry(
+        "evidence", "linked to the head, then tails of the examples, then by degree", "evidence:Linked"
+    ),
+    "evidence": MethodEntry(
+        "evidence", "links, paths that the examples share and support frequency, added", "evidence:Evidence"
+    ),
+    "rscl": MethodEntry(
+        "neural", "relation-specific context learning, the paper's model", "rscl:RSCLMethod", learns=True
+    ),
 }
+
+
+def find_method(name: str) -> MethodEntry:
+    """Return the table's entry for a name."""
+    if name not in METHODS:
+        raise InputError(f"unknown method {name!r}, there are {', '.join(METHODS)}{nearest(name, list(METHODS))}")
+    return METHODS[name]
 
 
 def make_method(name: str) -> Method:
     """Return a fresh method by its name."""
-    if name not in METHODS:
-        raise InputError(f"unknown method {name!r}, there are {', '.join(METHODS)}{nearest(name, list(METHODS))}")
-    return METHODS[name].make()
+    return find_method(name).make()
+
+
+def load_run(folder: Path, dataset: FewShotDataset, device: str = "cpu") -> tuple[LearningMethod, RunConfig]:
+    """Return the trained method of a run, ready to score, and what the run is."""
+    config = load_config(folder)
+    require_same_data(config, dataset)
+    method = find_method(config.method).make_with(config.settings, device)
+    method.restore(dataset, folder)
+    return method, config

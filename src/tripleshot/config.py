@@ -1,0 +1,168 @@
+"""Settings of RSCL, all in one place; presets are functions."""
+
+import tomllib
+from dataclasses import dataclass, fields, make_dataclass, replace
+from pathlib import Path
+from typing import Literal, get_type_hints
+
+from tripleshot.contexts import TopNeighbors
+from tripleshot.episodes import Regime
+from tripleshot.errors import InputError, nearest
+from tripleshot.schedules import Schedule
+
+RelationToken = Literal["shared", "own", "difference"]
+
+
+@dataclass(frozen=True)
+class RSCLSettings:
+    """Everything that decides what RSCL is and how it learns; the defaults are the paper's for NELL-One.
+
+    Attributes:
+        width: d, size of the embeddings.
+        num_layers: L, transformer blocks.
+        num_heads: attention heads of each block; they need not divide the width.
+        dropout: rate in both encoders.
+        global_share: lambda, weight of the global score against the local one.
+        use_global: false removes the global encoder (ablation).
+        use_local: false removes the local encoder (ablation).
+        scale_attention: divide by the root of the width where queries attend to examples.
+        max_neighbors: p, pairs on each side of a context.
+        max_distant: q, distant neighbors among them at most; 0 uses direct neighbors only (ablation).
+        top_neighbors: which neighbors come first in validation and test: in file order, or rare relations first.
+        relation_token: what stands for a few-shot relation: one shared token; its own, untrained for a new relation
+            (the paper's words); or the difference of the examples' mean embeddings.
+        regime: draw episodes from the train tasks alone, or from background relations as well.
+        background_share: how often a background relation is drawn in the in-train regime.
+        batch_size: B, queries of an episode.
+        num_negatives: wrong answers a query.
+        margin: gamma of the ranking loss.
+        masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
+        num_sampled: entities that stand for all in the masked-token loss; 0 takes all of them.
+        pretraining_steps: steps of masked-token training on the background before the episodes.
+        pretraining_batch_size: contexts of such a step.
+        pretraining_rate: its learning rate.
+        steps: training steps, one episode each.
+        learning_rate: of Adam.
+        schedule: how the learning rate goes down.
+        warmup: steps over which it rises.
+        clip: largest gradient norm; 0 does not clip.
+        validate_every: steps between validations.
+        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
+        patience: validations without a better one before training stops; 0 never stops early.
+        checkpoint_every: steps between checkpoints.
+        batch_contexts: contexts scored at once; it bounds memory, about 0.3 MB each at the paper's size.
+        seed: of everything random.
+    """
+
+    width: int = 100
+    num_layers: int = 4
+    num_heads: int = 4
+    dropout: float = 0.3
+    global_share: float = 0.4
+    use_global: bool = True
+    use_local: bool = True
+    scale_attention: bool = True
+    max_neighbors: int = 8
+    max_distant: int = 5
+    top_neighbors: TopNeighbors = "file"
+    relation_token: RelationToken = "shared"
+    regime: Regime = "pre-train"
+    background_share: float = 0.5
+    batch_size: int = 256
+    num_negatives: int = 1
+    margin: float = 5.0
+    masking_weight: float = 1.0
+    num_sampled: int = 1024
+    pretraining_steps: int = 10_000
+    pretraining_batch_size: int = 256
+    pretraining_rate: float = 1e-3
+    steps: int = 300_000
+    learning_rate: float = 1e-3
+    schedule: Schedule = "stepwise"
+    warmup: int = 200
+    clip: float = 5.0
+    validate_every: int = 10_000
+    valid_queries: int = 200
+    patience: int = 10
+    checkpoint_every: int = 1000
+    batch_contexts: int = 256
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.use_global or self.use_local):
+            raise InputError("without both encoders nothing is left of RSCL")
+        if self.max_neighbors < 3:
+            raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
+        for name in ("dropout", "global_share", "background_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")
+
+
+def paper() -> RSCLSettings:
+    """Return the paper's settings for NELL-One."""
+    return RSCLSettings()
+
+
+def wiki_one() -> RSCLSettings:
+    """Return the paper's settings for Wiki-One."""
+    return RSCLSettings(width=50, num_layers=2, batch_size=64)
+
+
+def fast() -> RSCLSettings:
+    """Return settings for two CPU cores: half the layers, fewer and smaller steps."""
+    return RSCLSettings(
+        num_layers=2,
+        dropout=0.2,
+        batch_size=128,
+        masking_weight=0.0,
+        pretraining_steps=4000,
+        steps=12_000,
+        schedule="linear",
+        validate_every=1000,
+        valid_queries=100,
+        checkpoint_every=500,
+    )
+
+
+Overrides = make_dataclass(
+    "Overrides",
+    [(field.name, get_type_hints(RSCLSettings)[field.name] | None, None) for field in fields(RSCLSettings)],
+    frozen=True,
+)
+"""Single settings to put in place of others; None leaves one as it is."""
+Overrides.__doc__ = RSCLSettings.__doc__
+Overrides.__module__ = __name__  # the command line looks into classes of modules only
+
+
+def demo() -> RSCLSettings:
+    """Return settings for a small graph and two minutes."""
+    return replace(
+        fast(),
+        width=64,
+        batch_size=64,
+        pretraining_steps=800,
+        pretraining_batch_size=128,
+        steps=800,
+        validate_every=200,
+        valid_queries=150,
+        checkpoint_every=200,
+    )
+
+
+PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo}
+
+
+def read_settings(path: Path, base: RSCLSettings) -> RSCLSettings:
+    """Return settings with the values of a TOML file in place of some."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as TOML: {error}") from None
+    known = {field.name: field.type for field in fields(RSCLSettings)}
+    for name, value in values.items():
+        if name not in known:
+            raise InputError(f"{path}: unknown setting {name!r}{nearest(name, list(known))}")
+        wanted = type(getattr(base, name))
+        if not isinstance(value, wanted) and not (wanted is float and isinstance(value, int)):
+            raise InputError(f"{path}: {name} is a {wanted.__name__}, found {value!r}")
+    return replace(base, **values)

@@ -1,0 +1,40 @@
+"""Ranking loss and masked-token loss (paper, section IV-D)."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+def ranking_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
+    """Return the mean of max(0, margin + S- - S+) (equation 19); shapes (n,)."""
+    return functional.relu(margin + negative - positive).mean()
+
+
+def exact_token_loss(states: Tensor, table: Tensor, targets: Tensor) -> Tensor:
+    """Return the cross entropy over the whole vocabulary (equations 20 and 21).
+
+    Args:
+        states: shape (n, d), final states of masked tokens.
+        table: shape (vocabulary, d), element embeddings, tied to the classifier.
+        targets: shape (n,), rows of the table.
+    """
+    return functional.cross_entropy(states @ table.T, targets)
+
+
+def sampled_token_loss(states: Tensor, targets: Tensor, sampled: Tensor, table: Tensor, vocabulary: int) -> Tensor:
+    """Return the cross entropy against shared, uniformly sampled negatives, corrected for how few they are.
+
+    The sum over the vocabulary in the softmax is estimated by the sampled ones, each standing for vocabulary / n.
+
+    Args:
+        states: shape (n, d).
+        targets: shape (n,), the true tokens.
+        sampled: shape (m,), the sampled tokens; one that is the target of a row does not count in that row.
+        table: maps tokens to embeddings, shape (vocabulary, d); its gradient is sparse.
+        vocabulary: how many tokens could have been sampled.
+    """
+    positive = (states * functional.embedding(targets, table, sparse=True)).sum(1, keepdim=True)
+    correction = torch.log(torch.tensor(vocabulary / len(sampled)))
+    negative = states @ functional.embedding(sampled, table, sparse=True).T + correction
+    negative = negative.masked_fill(targets[:, None] == sampled, float("-inf"))
+    return (torch.cat([positive, negative], dim=1).logsumexp(1) - positive.squeeze(1)).mean()

@@ -1,0 +1,216 @@
+"""RSCL as a method: it learns from masked contexts and episodes, and scores each candidate by its own context."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tripleshot.checkpoints import load_weights, save_weights
+from tripleshot.config import RSCLSettings, fast
+from tripleshot.contexts import RELATION, ContextExtractor, Contexts, Hidden, Tokens
+from tripleshot.csr import IntArray
+from tripleshot.dataset import FewShotDataset
+from tripleshot.episodes import EpisodeSampler
+from tripleshot.evaluation import evaluate, sample_queries, summarize
+from tripleshot.losses import ranking_loss
+from tripleshot.masking import mask, masking_loss
+from tripleshot.method import FloatArray
+from tripleshot.rscl import RSCL, Batch, Representation
+from tripleshot.training import Losses, Observer, Stage, Trainer, Watching
+
+
+class RSCLMethod:
+    """Relation-specific context learning (the paper's model) on one dataset."""
+
+    def __init__(self, settings: RSCLSettings | None = None, device: str = "cpu") -> None:
+        """Choose settings, the fast preset by default; the network is made when the dataset is known."""
+        self.settings = settings or fast()
+        self.device = torch.device(device)
+
+    @classmethod
+    def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> "RSCLMethod":
+        """Make the method from settings as a run keeps them."""
+        return cls(RSCLSettings(**settings), device)
+
+    def prepare(self, dataset: FewShotDataset) -> None:
+        """Make an untrained network for the vocabulary of a dataset."""
+        settings, graph = self.settings, dataset.graph
+        self.dataset = dataset
+        num_tasks = len(dataset.train) if settings.relation_token == "own" else 0
+        self.tokens = Tokens(graph.num_relations, num_tasks, graph.num_entities)
+        self.extractor = ContextExtractor(
+            graph, self.tokens, settings.max_neighbors, settings.max_distant, settings.top_neighbors
+        )
+        torch.manual_seed(settings.seed)
+        self.module = RSCL(
+            len(self.tokens),
+            settings.max_neighbors,
+            settings.width,
+            settings.num_layers,
+            settings.num_heads,
+            settings.dropout,
+            settings.global_share,
+            settings.use_global,
+            settings.use_local,
+            settings.scale_attention,
+        ).to(self.device)
+        self._encoded: tuple[bytes, Representation] | None = None
+
+    def fit(
+        self,
+        dataset: FewShotDataset,
+        shots: int,
+        folder: Path | None = None,
+        resume: bool = False,
+        observer: Observer | None = None,
+    ) -> None:
+        """Pre-train, train, and keep the weights that were best on the valid tasks.
+
+        Args:
+            dataset: background, train tasks to learn from, valid tasks to choose on.
+            shots: K.
+            folder: where weights, checkpoint and log go; None keeps nothing on disk.
+            resume: go on from the checkpoint in the folder.
+            observer: is told about every step.
+        """
+        self.prepare(dataset)
+        with tempfile.TemporaryDirectory() as temporary:
+            place = folder or Path(temporary)
+            self._train(shots, place, resume, observer)
+            self._load(place)
+
+    def _train(self, shots: int, folder: Path, resume: bool, observer: Observer | None) -> None:
+        settings = self.settings
+        chosen = sample_queries(self.dataset, shots, settings.valid_queries, settings.seed)
+
+        def validate() -> float:
+            self._encoded = None
+            mrr = summarize(evaluate(self, chosen, shots, "valid").ranks).micro["mrr"]
+            self._encoded = None
+            return mrr
+
+        trainer = Trainer(
+            self.module,
+            self._stages(shots),
+            folder,
+            settings.seed,
+            validate,
+            keep=lambda: save_weights(self.module, folder),
+            watching=Watching(settings.validate_every, settings.patience, settings.checkpoint_every, settings.clip),
+            observer=observer,
+        )
+        trainer.run(resume)
+
+    def _stages(self, shots: int) -> list[Stage]:
+        settings = self.settings
+        sampler = EpisodeSampler(
+            self.dataset,
+            shots,
+            settings.batch_size,
+            settings.num_negatives,
+            settings.regime,
+            settings.background_share,
+        )
+        episodes = Stage(
+            "episodes",
+            lambda step, chance: self._episode_losses(sampler, step, chance),
+            settings.steps,
+            settings.learning_rate,
+            settings.schedule,
+            settings.warmup,
+            validates=bool(self.dataset.valid),
+        )
+        pretraining = Stage(
+            "pre-training",
+            self._pretraining_losses,
+            settings.pretraining_steps,
+            settings.pretraining_rate,
+            "linear",
+            settings.warmup,
+        )
+        return [pretraining, episodes] if settings.pretraining_steps and settings.use_global else [episodes]
+
+    def _pretraining_losses(self, step: int, chance: np.random.Generator) -> Losses:
+        """Mask contexts of background triples, read in either direction, with the target edge kept out of them."""
+        graph = self.dataset.graph
+        self.module.dropout.begin(step)
+        rows = chance.integers(graph.num_triples, size=self.settings.pretraining_batch_size)
+        columns = (graph.head_ids, graph.relation_ids, graph.tail_ids)
+        heads, relations, tails = (column[rows].astype(np.int64) for column in columns)
+        backwards = chance.random(len(rows)) < 0.5
+        heads, tails = np.where(backwards, tails, heads), np.where(backwards, heads, tails)
+        relation_tokens = self.tokens.relations(relations + backwards * graph.num_relations)
+        contexts = self.extractor.extract(heads, tails, relation_tokens, chance, Hidden(relations, tails))
+        batch = Batch.of(contexts, self.extractor, self.device)
+        masked = mask(batch, self.tokens, torch.from_numpy(relation_tokens).to(self.device))
+        return {"masking": masking_loss(self.module, masked, self.tokens, self.settings.num_sampled)}
+
+    def _episode_losses(self, sampler: EpisodeSampler, step: int, chance: np.random.Generator) -> Losses:
+        """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
+        settings = self.settings
+        self.module.dropout.begin(step)
+        episode = sampler.draw(chance)
+        num_support, num_queries = len(episode.support), len(episode.queries)
+        repeated = np.repeat(episode.queries[:, 0], settings.num_negatives)
+        heads = np.concatenate([episode.support[:, 0], episode.queries[:, 0], repeated])
+        tails = np.concatenate([episode.support[:, 1], episode.queries[:, 1], episode.negatives.ravel()])
+        hidden = None if episode.hidden is None else Hidden(np.full(len(heads), episode.hidden))
+        is_own = settings.relation_token == "own" and episode.task < self.tokens.num_tasks
+        token = self.tokens.first_task + episode.task if is_own else RELATION
+        contexts = self.extractor.extract(heads, tails, token, chance, hidden)
+        batch = self._batch(contexts, episode.support)
+        encoded = self.module(batch)
+        scores = self.module.score(encoded.rows(num_support), encoded.rows(0, num_support))
+        positive, negative = scores[:num_queries], scores[num_queries:].unflatten(0, (num_queries, -1))
+        losses = {"ranking": ranking_loss(positive[:, None], negative, settings.margin)}
+        if settings.masking_weight:
+            masked = mask(batch.rows(num_support + num_queries), self.tokens)
+            loss = masking_loss(self.module, masked, self.tokens, settings.num_sampled)
+            losses["masking"] = settings.masking_weight * loss
+        return losses
+
+    def _batch(self, contexts: Contexts, support: IntArray) -> Batch:
+        batch = Batch.of(contexts, self.extractor, self.device)
+        if self.settings.relation_token == "difference":
+            return replace(batch, relation=self._difference(support))
+        return batch
+
+    def _difference(self, support: IntArray) -> Tensor:
+        """Return mean(t) - mean(h) over the examples' element embeddings; queries play no part."""
+        heads, tails = (torch.from_numpy(self.tokens.entities(side)).to(self.device) for side in support.T)
+        return self.module.elements(tails).mean(0) - self.module.elements(heads).mean(0)
+
+    @torch.inference_mode()
+    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+        """Score tails by the contexts of (head, relation, tail), a bounded number at a time; the support only once."""
+        self.module.eval()
+        encoded_support = self._encode_support(support)
+        of_head = self.extractor.neighbors(np.array([head]))
+        scores = np.empty(len(tails), dtype=np.float32)
+        for start in range(0, len(tails), self.settings.batch_contexts):
+            some = tails[start : start + self.settings.batch_contexts]
+            contexts = self.extractor.join(np.array([head]), some, RELATION, of_head, self.extractor.neighbors(some))
+            encoded = self.module(self._batch(contexts, support))
+            scores[start : start + len(some)] = self.module.score(encoded, encoded_support).cpu().numpy()
+        return scores
+
+    def _encode_support(self, support: IntArray) -> Representation:
+        key = np.ascontiguousarray(support).tobytes()
+        if self._encoded is None or self._encoded[0] != key:
+            contexts = self.extractor.extract(support[:, 0], support[:, 1])
+            self._encoded = key, self.module(self._batch(contexts, support))
+        return self._encoded[1]
+
+    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+        """Take the weights of a run that was trained on this dataset."""
+        self.prepare(dataset)
+        self._load(folder)
+
+    def _load(self, folder: Path) -> None:
+        load_weights(self.module, folder)
+        self._encoded = None
+        self.module.eval()

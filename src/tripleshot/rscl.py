@@ -1,0 +1,244 @@
+"""RSCL: the hierarchical attention network and the hybrid attentive aggregator (paper, sections IV-B and IV-C)."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tripleshot.contexts import PAD, RELATION, ContextExtractor, Contexts
+from tripleshot.encoder import Encoder, Packing, PooledDropout
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Contexts as tensors.
+
+    Attributes:
+        tokens: shape (n, 4p + 3), [PAD] where there is nothing.
+        positions: shape (n, 4p + 3).
+        direct_heads: shape (n,), number of direct pairs of the head; `direct_tails` of the tail.
+        max_neighbors: p.
+        relation: shape (d,), what stands for the few-shot relation instead of its token's embedding, if anything.
+    """
+
+    tokens: Tensor
+    positions: Tensor
+    direct_heads: Tensor
+    direct_tails: Tensor
+    max_neighbors: int
+    relation: Tensor | None = None
+
+    def rows(self, last: int) -> "Batch":
+        """Return the first contexts only."""
+        return replace(
+            self,
+            tokens=self.tokens[:last],
+            positions=self.positions[:last],
+            direct_heads=self.direct_heads[:last],
+            direct_tails=self.direct_tails[:last],
+        )
+
+    @classmethod
+    def of(cls, contexts: Contexts, extractor: ContextExtractor, device: torch.device | str = "cpu") -> "Batch":
+        """Move contexts to a device."""
+        arrays = (contexts.tokens, extractor.positions(contexts), contexts.direct_heads, contexts.direct_tails)
+        tokens, positions, heads, tails = (torch.tensor(array, device=device) for array in arrays)
+        return cls(tokens, positions, heads, tails, extractor.max_neighbors)
+
+    def near(self) -> Tensor:
+        """Tell which slots hold the triple itself or a direct neighbor: shape (n, 4p + 3)."""
+        slots = torch.arange(self.tokens.shape[1], device=self.tokens.device)
+        center = 2 * self.max_neighbors
+        first = center - 2 * self.direct_heads
+        last = center + 3 + 2 * self.direct_tails
+        return (slots >= first[:, None]) & (slots < last[:, None])
+
+    def center(self) -> Tensor:
+        """Tell which slots hold the triple itself: shape (n, 4p + 3)."""
+        slots = torch.arange(self.tokens.shape[1], device=self.tokens.device) - 2 * self.max_neighbors
+        return ((slots >= 0) & (slots < 3)).expand(self.tokens.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Representation:
+    """What the network makes of triples.
+
+    Attributes:
+        globally: G(h, r, t), shape (n, d).
+        locally: L(h, r, t), shape (n, 2d).
+    """
+
+    globally: Tensor
+    locally: Tensor
+
+    def rows(self, first: int, last: int | None = None) -> "Representation":
+        """Return some of the triples."""
+        return Representation(self.globally[first:last], self.locally[first:last])
+
+
+class LocalNeighborEncoder(nn.Module):
+    """Attention over direct neighbors' states: equations 6 to 11 of the paper."""
+
+    def __init__(self, width: int, dropout: nn.Module) -> None:
+        super().__init__()
+        self.combine = nn.Linear(2 * width, 2 * width, bias=False)  # W1
+        self.weigh = nn.Linear(2 * width, 1, bias=False)  # U1
+        self.return_to_width = nn.Linear(2 * width, width, bias=False)  # W2
+        self.relate = nn.Linear(width, width, bias=False)  # Wr
+        self.norm = nn.LayerNorm(2 * width)
+        self.dropout = dropout
+
+    def forward(self, states: Tensor, batch: Batch) -> Tensor:
+        """Return local-aware representations.
+
+        Args:
+            states: shape (num_near, d), states of the near slots, packed row by row.
+            batch: says which slots those are.
+
+        Returns:
+            shape (n, 2d).
+        """
+        triples, pairs, _ = self.neighbors(states, batch)
+        head, relation, tail = triples.unbind(1)
+        related = self.relate(relation)
+        gathered = self.dropout(self.return_to_width(pairs)).unflatten(0, (-1, 2))
+        return self.norm(torch.cat([head + gathered[:, 0] + related, tail + gathered[:, 1] + related], dim=1))
+
+    def neighbors(self, states: Tensor, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Aggregate direct neighbors.
+
+        Returns:
+            triples: shape (n, 3, d), states of head, relation and tail.
+            gathered: shape (2n, 2d), the weighted neighbors of each head and each tail, zero where there are none.
+            weights: shape (2n, p), attention of each side's pairs from the nearest slot outwards.
+        """
+        layout = NearLayout.of(batch)
+        pairs = torch.cat([states[layout.entities], states[layout.relations]], dim=1)
+        combined = self.combine(pairs)  # (num_pairs, 2d)
+        logits = functional.leaky_relu(self.weigh(combined).squeeze(1))
+        grid = logits.new_full((2 * len(batch.tokens) * batch.max_neighbors,), -1e30)
+        weights = grid.index_copy(0, layout.cells, logits).view(-1, batch.max_neighbors).softmax(1)
+        weighted = combined * weights.view(-1)[layout.cells, None]
+        gathered = combined.new_zeros(len(weights), combined.shape[1]).index_add(0, layout.sides, weighted)
+        return states[layout.triples], gathered, weights
+
+
+@dataclass(frozen=True, eq=False)
+class NearLayout:
+    """Where things stand among the packed near states.
+
+    Attributes:
+        triples: shape (n, 3), head, relation and tail.
+        entities: shape (num_pairs,), entity of each direct pair; `relations` its relation.
+        sides: shape (num_pairs,), 2i for the head of triple i, 2i + 1 for its tail.
+        cells: shape (num_pairs,), the pair's place in a (2n, p) grid.
+    """
+
+    triples: Tensor
+    entities: Tensor
+    relations: Tensor
+    sides: Tensor
+    cells: Tensor
+
+    @classmethod
+    def of(cls, batch: Batch) -> "NearLayout":
+        """Count through the near slots: each row is head pairs, head, relation, tail, tail pairs."""
+        device = batch.tokens.device
+        lengths = 2 * batch.direct_heads + 3 + 2 * batch.direct_tails
+        starts = lengths.cumsum(0) - lengths
+        heads = starts + 2 * batch.direct_heads
+        counts = torch.stack([batch.direct_heads, batch.direct_tails], dim=1).view(-1)  # (2n,)
+        sides = torch.repeat_interleave(torch.arange(len(counts), device=device), counts)
+        index = torch.arange(len(sides), device=device) - (counts.cumsum(0) - counts)[sides]
+        anchor = heads.repeat_interleave(2)[sides]
+        is_tail = sides % 2 == 1
+        entities = torch.where(is_tail, anchor + 4 + 2 * index, anchor - 2 - 2 * index)
+        relations = torch.where(is_tail, anchor + 3 + 2 * index, anchor - 1 - 2 * index)
+        triples = heads[:, None] + torch.arange(3, device=device)
+        return cls(triples, entities, relations, sides, sides * batch.max_neighbors + index)
+
+
+class RSCL(nn.Module):
+    """Relation-specific context learning: contexts to representations to scores."""
+
+    def __init__(
+        self,
+        num_tokens: int,
+        max_neighbors: int = 8,
+        width: int = 100,
+        num_layers: int = 4,
+        num_heads: int = 4,
+        dropout: float = 0.3,
+        global_share: float = 0.4,
+        use_global: bool = True,
+        use_local: bool = True,
+        scale_attention: bool = True,
+    ) -> None:
+        """Make the network.
+
+        Args:
+            num_tokens: size of the vocabulary of elements.
+            max_neighbors: p, pairs on each side of a context.
+            width: d, size of the element embeddings.
+            num_layers: L, transformer blocks.
+            num_heads: attention heads of each block.
+            dropout: rate in both encoders.
+            global_share: lambda, weight of the global score against the local one.
+            use_global: false for the ablation "w/o global encoder": the local encoder then reads raw embeddings.
+            use_local: false for the ablation "w/o local encoder": only the global score counts.
+            scale_attention: divide by the root of the width in the aggregator's attention, as FAAN does.
+        """
+        super().__init__()
+        self.global_share = (global_share if use_local else 1.0) if use_global else 0.0
+        self.use_global, self.use_local, self.scale_attention = use_global, use_local, scale_attention
+        self.dropout = PooledDropout(dropout)
+        self.elements = nn.Embedding(num_tokens, width, sparse=True)
+        self.positions = nn.Embedding(2 * max_neighbors + 7, width)
+        self.embedding_norm = nn.LayerNorm(width)
+        self.encoder = Encoder(width, num_layers, num_heads, self.dropout) if use_global else None
+        self.local_encoder = LocalNeighborEncoder(width, self.dropout) if use_local else None
+        nn.init.normal_(self.elements.weight, std=width**-0.5)
+        nn.init.normal_(self.positions.weight, std=width**-0.5)
+
+    def embed(self, batch: Batch, packing: Packing) -> Tensor:
+        """Return the packed input embeddings: element plus position (equation 4), normed as in BERT."""
+        tokens = batch.tokens.view(-1)[packing.rows]
+        elements = self.elements(tokens)
+        if batch.relation is not None:
+            elements = torch.where((tokens == RELATION)[:, None], batch.relation, elements)
+        return self.dropout(self.embedding_norm(elements + self.positions(batch.positions.view(-1)[packing.rows])))
+
+    def states(self, batch: Batch, read: Tensor) -> Tensor:
+        """Return final hidden states, packed, of the slots where `read`, shape (n, 4p + 3), is true."""
+        packing = Packing.of(batch.tokens != PAD)
+        wanted = read.reshape(-1)[packing.rows].nonzero().squeeze(1)
+        embedded = self.embed(batch, packing)
+        return embedded[wanted] if self.encoder is None else self.encoder(embedded, packing, wanted)
+
+    def forward(self, batch: Batch) -> Representation:
+        """Encode triples by their contexts."""
+        if self.local_encoder is None:
+            triples = self.states(batch, batch.center()).unflatten(0, (-1, 3))
+            return Representation(triples.mean(1), triples.new_zeros(len(triples), 0))
+        states = self.states(batch, batch.near())
+        triples = states[NearLayout.of(batch).triples]
+        return Representation(triples.mean(1), self.local_encoder(states, batch))  # equation 5
+
+    def score(self, queries: Representation, support: Representation) -> Tensor:
+        """Compare queries with the support at both levels and interpolate (equations 12 to 18): shape (n,)."""
+        share = self.global_share
+        score = queries.globally.new_zeros(len(queries.globally))
+        if share > 0:
+            score = score + share * self._similarity(queries.globally, support.globally)
+        if share < 1:
+            score = score + (1 - share) * self._similarity(queries.locally, support.locally)
+        return score
+
+    def support_weights(self, queries: Tensor, support: Tensor) -> Tensor:
+        """Return how much each query listens to each example: shape (n, K)."""
+        scale = queries.shape[1] ** -0.5 if self.scale_attention else 1.0
+        return (queries @ support.T * scale).softmax(1)
+
+    def _similarity(self, queries: Tensor, support: Tensor) -> Tensor:
+        return ((self.support_weights(queries, support) @ support) * queries).sum(1)

@@ -1,0 +1,273 @@
+"""The trainer: stages of steps, validation, the best model kept, checkpoints, resume.
+
+It knows no model. A stage gives losses for a step; what they depend on is the step, the weights and two random
+generators, all of which are in the checkpoint: a run that was stopped and resumed ends with the same weights, to the
+bit, as one that was not (one thread, one process).
+"""
+
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tripleshot.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
+from tripleshot.errors import InputError, TripleshotError
+from tripleshot.schedules import Schedule, learning_rate
+
+CHECKPOINT = "checkpoint.safetensors"
+LOG = "log.jsonl"
+LOG_EVERY = 100
+
+Losses = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One phase of training, with optimizers of its own.
+
+    Attributes:
+        name: for the log.
+        losses: given the step and the random generator, returns named losses; their sum is minimised.
+        steps: how many.
+        learning_rate: of Adam, at its height.
+        schedule: how it goes down.
+        warmup: steps over which it rises.
+        validates: whether dev decides which weights are kept.
+    """
+
+    name: str
+    losses: Callable[[int, np.random.Generator], Losses]
+    steps: int
+    learning_rate: float
+    schedule: Schedule = "stepwise"
+    warmup: int = 200
+    validates: bool = False
+
+
+@dataclass(frozen=True)
+class Watching:
+    """How training is watched over.
+
+    Attributes:
+        validate_every: steps between validations.
+        patience: validations without a better one before training stops; 0 never stops early.
+        checkpoint_every: steps between checkpoints.
+        clip: largest norm of the gradient of the dense weights; 0 does not clip.
+    """
+
+    validate_every: int = 1000
+    patience: int = 10
+    checkpoint_every: int = 500
+    clip: float = 5.0
+
+
+class Observer(Protocol):
+    """Someone who watches: the progress display."""
+
+    def begin(self, stage: Stage, step: int) -> None:
+        """A stage begins, or goes on at a step."""
+        ...
+
+    def advance(self, step: int, losses: dict[str, float], best_mrr: float) -> None:
+        """A step is done."""
+        ...
+
+
+class StoppedError(TripleshotError):
+    """The user stopped the training; everything is saved."""
+
+
+class Trainer:
+    """Runs stages over one module, writing into one folder."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        stages: list[Stage],
+        folder: Path,
+        seed: int,
+        validate: Callable[[], float],
+        keep: Callable[[], None],
+        watching: Watching,
+        observer: Observer | None = None,
+    ) -> None:
+        """Prepare a training.
+
+        Args:
+            module: what learns.
+            stages: what it goes through.
+            folder: where checkpoint and log are written.
+            seed: of everything random.
+            validate: returns the dev MRR of the current weights.
+            keep: saves the current weights as the best.
+            watching: intervals and patience.
+            observer: is told about every step.
+        """
+        self.module, self.stages, self.folder, self.seed = module, stages, folder, seed
+        self.validate, self.keep, self.watching, self.observer = validate, keep, watching, observer
+        self.progress = TrainingProgress()
+        self.chance = np.random.default_rng(seed)
+        self.optimizers: list[torch.optim.Optimizer] = []
+        self._asked_to_stop = False
+
+    def run(self, resume: bool = False) -> TrainingProgress:
+        """Train to the end, from the beginning or from the last checkpoint."""
+        path = self.folder / CHECKPOINT
+        if resume and path.exists():
+            self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.chance)
+            self._shorten_log()
+        else:
+            torch.manual_seed(self.seed)
+            self.optimizers = self._optimizers_of(0)
+            write_log(self.folder / LOG, None)
+        with self._stopping_gently():
+            while not self.progress.finished:
+                self._run_stage(self.stages[self.progress.stage])
+        return self.progress
+
+    def _run_stage(self, stage: Stage) -> None:
+        state = self.progress
+        if self.observer:
+            self.observer.begin(stage, state.step)
+        self.module.train()
+        while state.step < stage.steps and not self._has_lost_patience(stage):
+            started = time.perf_counter()
+            losses = self._step(stage)
+            state.loss_sums = {name: state.loss_sums.get(name, 0.0) + value for name, value in losses.items()}
+            state.loss_count += 1
+            state.step += 1
+            state.seconds += time.perf_counter() - started
+            if state.step % LOG_EVERY == 0 or state.step == stage.steps:
+                self._log({"losses": {name: total / state.loss_count for name, total in state.loss_sums.items()}})
+                state.loss_sums, state.loss_count = {}, 0
+            if stage.validates and (state.step % self.watching.validate_every == 0 or state.step == stage.steps):
+                self._validate()
+            if self.observer:
+                self.observer.advance(state.step, losses, state.best_mrr)
+            if self._asked_to_stop or state.step % self.watching.checkpoint_every == 0:
+                self._save()
+            if self._asked_to_stop:
+                raise StoppedError(f"stopped at step {state.step} of {stage.name}; --resume goes on from there")
+        self._finish_stage(stage)
+
+    def _step(self, stage: Stage) -> dict[str, float]:
+        step = self.progress.step
+        rate = learning_rate(stage.schedule, stage.learning_rate, step, stage.steps, stage.warmup)
+        for optimizer in self.optimizers:
+            optimizer.zero_grad()
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+        losses = stage.losses(step, self.chance)
+        total = torch.stack(list(losses.values())).sum()
+        if not torch.isfinite(total):
+            raise TripleshotError(f"the loss of {stage.name} is {total.item()} at step {step}: lower the learning rate")
+        total.backward()
+        if self.watching.clip:
+            dense = [p for p in self.module.parameters() if p.grad is not None and not p.grad.is_sparse]
+            nn.utils.clip_grad_norm_(dense, self.watching.clip)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        return {name: float(value.detach()) for name, value in losses.items()}
+
+    def _validate(self) -> None:
+        state = self.progress
+        self.module.eval()
+        mrr = self.validate()
+        self.module.train()
+        self._log({"valid_mrr": mrr})
+        if mrr > state.best_mrr:
+            state.best_mrr, state.best_step, state.worse_in_a_row = mrr, state.step, 0
+            self.keep()
+        else:
+            state.worse_in_a_row += 1
+
+    def _has_lost_patience(self, stage: Stage) -> bool:
+        return stage.validates and 0 < self.watching.patience <= self.progress.worse_in_a_row
+
+    def _finish_stage(self, stage: Stage) -> None:
+        self.progress.loss_sums, self.progress.loss_count = {}, 0
+        self._log({"finished": stage.name})
+        if self.progress.stage + 1 < len(self.stages):
+            self.progress.stage += 1
+            self.progress.step = 0
+            self.optimizers = self._optimizers_of(self.progress.stage)
+        else:
+            self.progress.finished = True
+            if self.progress.best_mrr < 0:
+                self.keep()
+        self._save()
+
+    def _optimizers_of(self, stage: int) -> list[torch.optim.Optimizer]:
+        """Make Adam for the dense weights, and one that touches only the rows in use for sparse embeddings."""
+        sparse = {id(part.weight) for part in self.module.modules() if isinstance(part, nn.Embedding) and part.sparse}
+        groups = ([], [])
+        for parameter in self.module.parameters():
+            groups[id(parameter) in sparse].append(parameter)
+        rate = self.stages[stage].learning_rate
+        optimizers: list[torch.optim.Optimizer] = [torch.optim.Adam(groups[0], lr=rate, fused=True)]
+        return [*optimizers, torch.optim.SparseAdam(groups[1], lr=rate)] if groups[1] else optimizers
+
+    def _save(self) -> None:
+        save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.chance, self.progress)
+
+    def _log(self, row: dict[str, object]) -> None:
+        state = self.progress
+        stage = self.stages[state.stage].name
+        write_log(self.folder / LOG, {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **row})
+
+    def _shorten_log(self) -> None:
+        """Drop log lines of steps that the checkpoint does not know: they will be written again."""
+        path = self.folder / LOG
+        order = {stage.name: number for number, stage in enumerate(self.stages)}
+        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        done = (self.progress.stage, self.progress.step)
+        write_log(path, None)
+        for line in lines:
+            if (order.get(line["stage"], 0), line["step"]) <= done or order.get(line["stage"], 0) < done[0]:
+                write_log(path, line)
+
+    @contextmanager
+    def _stopping_gently(self) -> Iterator[None]:
+        """Turn the first Ctrl-C into a request to save and stop after this step; the second stops at once."""
+
+        def ask(number: int, frame: FrameType | None) -> None:
+            if self._asked_to_stop:
+                raise KeyboardInterrupt
+            self._asked_to_stop = True
+
+        try:
+            before = signal.signal(signal.SIGINT, ask)
+        except ValueError:  # not in the main thread: nobody can press Ctrl-C here
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def write_log(path: Path, row: dict[str, object] | None) -> None:
+    """Append a line to the log; None starts it anew."""
+    try:
+        with path.open("w" if row is None else "a", encoding="utf-8") as file:
+            if row is not None:
+                file.write(json.dumps(row) + "\n")
+    except OSError as error:
+        raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def read_log(path: Path) -> list[dict[str, object]]:
+    """Return the lines of a log."""
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: not a readable log: {error}") from None

@@ -1,0 +1,136 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tripleshot.config import RSCLSettings
+from tripleshot.contexts import RELATION
+from tripleshot.dataset import FewShotDataset
+from tripleshot.evaluation import evaluate, summarize
+from tripleshot.methods.rscl import RSCLMethod
+from tripleshot.rscl import Batch
+
+QUICK = RSCLSettings(
+    width=16,
+    num_layers=1,
+    num_heads=2,
+    dropout=0.0,
+    max_neighbors=4,
+    max_distant=2,
+    batch_size=16,
+    pretraining_steps=20,
+    pretraining_batch_size=32,
+    num_sampled=8,
+    steps=40,
+    learning_rate=0.005,
+    schedule="constant",
+    warmup=5,
+    validate_every=20,
+    patience=0,
+    checkpoint_every=15,
+)
+
+
+def plain_scores(method, support, head, tails):
+    """Encode support and candidates together, one candidate at a time, nothing cached."""
+    scores = []
+    for tail in tails.tolist():
+        heads, ends = np.append(support[:, 0], head), np.append(support[:, 1], tail)
+        contexts = method.extractor.extract(heads, ends, RELATION)
+        batch = Batch.of(contexts, method.extractor)
+        if method.settings.relation_token == "difference":
+            batch = replace(batch, relation=method._difference(support))
+        encoded = method.module(batch)
+        scores.append(method.module.score(encoded.rows(len(support)), encoded.rows(0, len(support))).item())
+    return np.array(scores)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"use_global": False},
+        {"use_local": False},
+        {"max_distant": 0},
+        {"relation_token": "own"},
+        {"relation_token": "difference"},
+        {"regime": "in-train"},
+        {"top_neighbors": "rare"},
+        {"num_negatives": 3, "masking_weight": 0.0},
+    ],
+    ids=str,
+)
+def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
+    method = RSCLMethod(replace(QUICK, **change, batch_contexts=3))
+    method.fit(tiny, 3)
+    task = tiny.test[0]
+    support, head, tails = task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities)
+    with torch.inference_mode():
+        expected = plain_scores(method, support, head, tails)
+    np.testing.assert_allclose(method.score(support, head, tails), expected, atol=1e-4)
+
+
+def test_it_overfits_a_tiny_graph(tiny):
+    """What it was trained on, it knows: the train tasks, asked as if they were test tasks."""
+    method = RSCLMethod(replace(QUICK, steps=300, pretraining_steps=0, masking_weight=0.0, width=32))
+    method.fit(replace(tiny, valid=()), 3)
+    memorized = FewShotDataset("seen", tiny.graph, (), (), tiny.train)
+    assert summarize(evaluate(method, memorized, 3).ranks).micro["mrr"] > 0.9
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_does_not(tiny):
+    def scores(seed):
+        method = RSCLMethod(replace(QUICK, seed=seed))
+        method.fit(tiny, 3)
+        task = tiny.test[0]
+        return method.score(task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+
+    np.testing.assert_array_equal(scores(0), scores(0))
+    assert not np.array_equal(scores(0), scores(1))
+
+
+def test_query_triples_of_any_split_change_nothing(tiny):
+    """Take every query of the test tasks away: weights and scores stay the same to the bit."""
+    bare = replace(tiny, test=tuple(replace(task, pairs=task.pairs[:4], known=task.known) for task in tiny.test))
+    methods = [RSCLMethod(QUICK), RSCLMethod(QUICK)]
+    for method, dataset in zip(methods, (tiny, bare), strict=True):
+        method.fit(dataset, 3)
+    task = tiny.test[0]
+    question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    np.testing.assert_array_equal(methods[0].score(*question), methods[1].score(*question))
+
+
+def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
+    whole = RSCLMethod(QUICK)
+    whole.fit(tiny, 3, tmp_path)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    half = RSCLMethod(QUICK)
+
+    class Impatient:
+        def begin(self, stage, step):
+            self.stage = stage.name
+
+        def advance(self, step, losses, best_mrr):
+            if self.stage == "episodes" and step == 33:
+                raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        half.fit(tiny, 3, broken, observer=Impatient())
+    resumed = RSCLMethod(QUICK)
+    resumed.fit(tiny, 3, broken, resume=True)
+    for (name, left), right in zip(
+        whole.module.state_dict().items(), resumed.module.state_dict().values(), strict=True
+    ):
+        assert torch.equal(left, right), name
+
+
+def test_a_run_can_be_restored(tiny, tmp_path):
+    method = RSCLMethod(QUICK)
+    method.fit(tiny, 3, tmp_path)
+    again = RSCLMethod(QUICK)
+    again.restore(tiny, tmp_path)
+    task = tiny.test[0]
+    question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    np.testing.assert_array_equal(method.score(*question), again.score(*question))
