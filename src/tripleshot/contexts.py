@@ -117,11 +117,11 @@ class ContextExtractor:
         self.max_neighbors = max_neighbors
         self.max_distant = max_distant
         adjacency = graph.adjacency
-        self._num_relations = graph.num_relations
+        self._num_relations = max(graph.num_relations, 1)
         self._offsets, self._relations, self._entities = adjacency.offsets, adjacency.relations, adjacency.entities
         if top == "rare":
             rows = np.repeat(np.arange(graph.num_entities), graph.degrees)
-            counts = graph.relation_counts()[self._relations % graph.num_relations]
+            counts = graph.relation_counts()[self._relations % self._num_relations]
             order = np.lexsort([counts, rows])
             self._relations, self._entities = self._relations[order], self._entities[order]
 

@@ -49,7 +49,8 @@ def mask(batch: Batch, tokens: Tokens, relations: Tensor | None = None, relation
     to_other = chosen & (fate >= 1 - TO_OTHER)
     is_entity = original >= tokens.first_entity
     seen = torch.where(to_other & is_entity, torch.randint_like(original, tokens.first_entity, len(tokens)), seen)
-    seen = torch.where(to_other & ~is_entity, torch.randint_like(original, NUM_SPECIAL, tokens.first_entity), seen)
+    if tokens.first_entity > NUM_SPECIAL:
+        seen = torch.where(to_other & ~is_entity, torch.randint_like(original, NUM_SPECIAL, tokens.first_entity), seen)
     truth = original
     if relations is not None:
         asked = torch.rand(len(original), device=original.device) < relation_share

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from tripleshot.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
+from tripleshot.distributed import anyone, from_leader, in_parallel, rank, wait_for_all
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.schedules import Schedule, learning_rate
 
@@ -115,23 +116,27 @@ class Trainer:
         self.module, self.stages, self.folder, self.seed = module, stages, folder, seed
         self.validate, self.keep, self.watching, self.observer = validate, keep, watching, observer
         self.progress = TrainingProgress()
-        self.chance = np.random.default_rng(seed)
+        self.chance = np.random.default_rng([seed, rank()])
         self.optimizers: list[torch.optim.Optimizer] = []
         self._asked_to_stop = False
+        self._leads = rank() == 0
 
     def run(self, resume: bool = False) -> TrainingProgress:
         """Train to the end, from the beginning or from the last checkpoint."""
         path = self.folder / CHECKPOINT
         if resume and path.exists():
             self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.chance)
-            self._shorten_log()
+            if self._leads:
+                self._shorten_log()
         else:
-            torch.manual_seed(self.seed)
+            torch.manual_seed(self.seed + rank())
             self.optimizers = self._optimizers_of(0)
-            write_log(self.folder / LOG, None)
+            if self._leads:
+                write_log(self.folder / LOG, None)
         with self._stopping_gently():
             while not self.progress.finished:
                 self._run_stage(self.stages[self.progress.stage])
+        wait_for_all()
         return self.progress
 
     def _run_stage(self, stage: Stage) -> None:
@@ -139,9 +144,10 @@ class Trainer:
         if self.observer:
             self.observer.begin(stage, state.step)
         self.module.train()
+        losses_of = in_parallel(self.module, stage.losses)
         while state.step < stage.steps and not self._has_lost_patience(stage):
             started = time.perf_counter()
-            losses = self._step(stage)
+            losses = self._step(stage, losses_of)
             state.loss_sums = {name: state.loss_sums.get(name, 0.0) + value for name, value in losses.items()}
             state.loss_count += 1
             state.step += 1
@@ -153,20 +159,21 @@ class Trainer:
                 self._validate()
             if self.observer:
                 self.observer.advance(state.step, losses, state.best_mrr)
-            if self._asked_to_stop or state.step % self.watching.checkpoint_every == 0:
+            stop = anyone(self._asked_to_stop)
+            if stop or state.step % self.watching.checkpoint_every == 0:
                 self._save()
-            if self._asked_to_stop:
+            if stop:
                 raise StoppedError(f"stopped at step {state.step} of {stage.name}; --resume goes on from there")
         self._finish_stage(stage)
 
-    def _step(self, stage: Stage) -> dict[str, float]:
+    def _step(self, stage: Stage, losses_of: Callable[[int, np.random.Generator], Losses]) -> dict[str, float]:
         step = self.progress.step
         rate = learning_rate(stage.schedule, stage.learning_rate, step, stage.steps, stage.warmup)
         for optimizer in self.optimizers:
             optimizer.zero_grad()
             for group in optimizer.param_groups:
                 group["lr"] = rate
-        losses = stage.losses(step, self.chance)
+        losses = losses_of(step, self.chance)
         total = torch.stack(list(losses.values())).sum()
         if not torch.isfinite(total):
             raise TripleshotError(f"the loss of {stage.name} is {total.item()} at step {step}: lower the learning rate")
@@ -181,12 +188,13 @@ class Trainer:
     def _validate(self) -> None:
         state = self.progress
         self.module.eval()
-        mrr = self.validate()
+        mrr = from_leader(self.validate() if self._leads else 0.0)
         self.module.train()
         self._log({"valid_mrr": mrr})
         if mrr > state.best_mrr:
             state.best_mrr, state.best_step, state.worse_in_a_row = mrr, state.step, 0
-            self.keep()
+            if self._leads:
+                self.keep()
         else:
             state.worse_in_a_row += 1
 
@@ -202,7 +210,7 @@ class Trainer:
             self.optimizers = self._optimizers_of(self.progress.stage)
         else:
             self.progress.finished = True
-            if self.progress.best_mrr < 0:
+            if self.progress.best_mrr < 0 and self._leads:
                 self.keep()
         self._save()
 
@@ -217,9 +225,12 @@ class Trainer:
         return [*optimizers, torch.optim.SparseAdam(groups[1], lr=rate)] if groups[1] else optimizers
 
     def _save(self) -> None:
-        save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.chance, self.progress)
+        if self._leads:
+            save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.chance, self.progress)
 
     def _log(self, row: dict[str, object]) -> None:
+        if not self._leads:
+            return
         state = self.progress
         stage = self.stages[state.stage].name
         write_log(self.folder / LOG, {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **row})

@@ -134,3 +134,12 @@ def test_a_run_can_be_restored(tiny, tmp_path):
     task = tiny.test[0]
     question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
     np.testing.assert_array_equal(method.score(*question), again.score(*question))
+
+
+def test_a_graph_without_background_edges_can_be_learnt_from(tiny):
+    bare = replace(tiny, graph=tiny.graph.without_relations(np.arange(tiny.graph.num_relations)))
+    method = RSCLMethod(QUICK)
+    method.fit(bare, 3)
+    task = bare.test[0]
+    scores = method.score(task.support(3), int(task.queries(3)[0, 0]), bare.candidates(task))
+    assert np.isfinite(scores).all()

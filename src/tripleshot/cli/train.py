@@ -16,6 +16,7 @@ from tripleshot.cli.tables import console
 from tripleshot.config import PRESETS, Overrides, RSCLSettings, read_settings
 from tripleshot.dataset import FewShotDataset
 from tripleshot.dataset_files import content_hash
+from tripleshot.distributed import process_group, rank
 from tripleshot.errors import InputError
 from tripleshot.methods.rscl import RSCLMethod
 from tripleshot.results import command, commit
@@ -69,7 +70,8 @@ def train_command(
 ) -> None:
     """Train a method on DATA and keep the weights that were best on the valid tasks in the folder RUN.
 
-    Ctrl-C saves and stops; --resume goes on to the same result.
+    Ctrl-C saves and stops; --resume goes on to the same result. To train in N processes:
+    `torchrun --nproc-per-node N -m tripleshot train DATA RUN`.
 
     Parameters
     ----------
@@ -105,8 +107,10 @@ def train_command(
         chosen = _choose(PRESETS[preset](), config, settings)
         if (run / CONFIG).exists():
             raise InputError(f"{run}: a run is there already; choose another folder, or --resume it")
-    train_run(data, dataset, run, method, shots, chosen, resume, device)
-    console.print(f"trained; try: tripleshot evaluate {data} --run {run}")
+    with process_group(device):
+        train_run(data, dataset, run, method, shots, chosen, resume, device)
+        if rank() == 0:
+            console.print(f"trained; try: tripleshot evaluate {data} --run {run}")
 
 
 def train_run(
@@ -120,13 +124,13 @@ def train_run(
     device: str = "cpu",
 ) -> None:
     """Train into a folder, with live progress."""
-    if not resume:
+    if not resume and rank() == 0:
         described = RunConfig(
             method, asdict(settings), shots, data, dataset.name, content_hash(dataset), command(), commit()
         )
         save_config(described, run)
     with training_display() as display:
-        RSCLMethod(settings, device).fit(dataset, shots, run, resume, display)
+        RSCLMethod(settings, device).fit(dataset, shots, run, resume, display if rank() == 0 else None)
 
 
 def _choose(base: RSCLSettings, file: Path | None, flags: object) -> RSCLSettings:

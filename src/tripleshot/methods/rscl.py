@@ -132,7 +132,8 @@ class RSCLMethod:
             "linear",
             settings.warmup,
         )
-        return [pretraining, episodes] if settings.pretraining_steps and settings.use_global else [episodes]
+        can_pretrain = settings.use_global and self.dataset.graph.num_triples > 0
+        return [pretraining, episodes] if settings.pretraining_steps and can_pretrain else [episodes]
 
     def _pretraining_losses(self, step: int, chance: np.random.Generator) -> Losses:
         """Mask contexts of background triples, read in either direction, with the target edge kept out of them."""

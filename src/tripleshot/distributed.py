@@ -1,0 +1,80 @@
+"""Data-parallel training under `torchrun`: each process draws its own episodes, gradients are averaged.
+
+Nothing here is home-made: `torch.distributed` starts the processes' group, DistributedDataParallel averages the
+gradients, also the sparse ones of the embeddings (gloo). Started without torchrun, everything is as for one process.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+@contextmanager
+def process_group(device: str) -> Iterator[None]:
+    """Join the processes that torchrun started, if it did."""
+    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+        yield
+        return
+    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def rank() -> int:
+    """Return this process's number; 0 leads, writes and speaks."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def is_parallel() -> bool:
+    """Tell whether there is more than one process."""
+    return dist.is_initialized() and dist.get_world_size() > 1
+
+
+def from_leader(value: float) -> float:
+    """Return the leader's value in every process."""
+    if not is_parallel():
+        return value
+    shared = torch.tensor([value], dtype=torch.float64)
+    dist.broadcast(shared, src=0)
+    return float(shared)
+
+
+def anyone(flag: bool) -> bool:
+    """Tell, in every process alike, whether the flag is up in one of them."""
+    if not is_parallel():
+        return flag
+    shared = torch.tensor([float(flag)])
+    dist.all_reduce(shared, dist.ReduceOp.MAX)
+    return bool(shared > 0)
+
+
+def wait_for_all() -> None:
+    """Let every process come this far before any goes on."""
+    if is_parallel():
+        dist.barrier()
+
+
+class _Objective(nn.Module):
+    """A module whose forward pass is a loss, as DistributedDataParallel wants it."""
+
+    def __init__(self, module: nn.Module, losses: Callable) -> None:
+        super().__init__()
+        self.module = module
+        self.losses = losses
+
+    def forward(self, *given: object) -> dict[str, torch.Tensor]:
+        return self.losses(*given)
+
+
+def in_parallel(module: nn.Module, losses: Callable) -> Callable:
+    """Return the losses so that, after their backward pass, gradients are the mean over all processes."""
+    if not is_parallel():
+        return losses
+    return DistributedDataParallel(_Objective(module, losses), find_unused_parameters=True)
