@@ -95,7 +95,7 @@ class RSCLMethod:
 
         trainer = Trainer(
             self.module,
-            self._stages(shots),
+            self.stages(shots),
             folder,
             settings.seed,
             validate,
@@ -105,7 +105,8 @@ class RSCLMethod:
         )
         trainer.run(resume)
 
-    def _stages(self, shots: int) -> list[Stage]:
+    def stages(self, shots: int) -> list[Stage]:
+        """Return what training goes through: masked contexts of the background, then episodes."""
         settings = self.settings
         sampler = EpisodeSampler(
             self.dataset,

@@ -1,0 +1,238 @@
+"""Train RSCL at the paper's NELL-One configuration: tripleshot's step and a plain one, side by side.
+
+Both take turns in one process, from the same weights, on the same episodes: 5 examples, 256 queries, 256 wrong answers,
+masked tokens of examples and queries. An example of "examples/s" is a query or a wrong answer. Peak memory is measured
+in a process for each. The machine's own rate is the best of several matrix products in the same run; the work of our
+step is counted from its tokens, padding left out, backward as twice forward.
+
+    python benchmarks/training.py --json results/training.json
+"""
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from measuring import (
+    OURS,
+    PLAIN,
+    SHOTS,
+    data_parser,
+    describe_run,
+    forward_flops,
+    gemm_rate,
+    prepare,
+    prepared,
+    states_flops,
+)
+from plain_rscl import PlainMethod
+from tripleshot.checkpoints import TrainingProgress
+from tripleshot.config import RSCLSettings, paper
+from tripleshot.contexts import NUM_SPECIAL
+from tripleshot.dataset import FewShotDataset
+from tripleshot.episodes import EpisodeSampler
+from tripleshot.masking import mask
+from tripleshot.methods.rscl import RSCLMethod
+from tripleshot.results import write_json
+from tripleshot.rscl import Batch
+from tripleshot.training import Stage, Trainer, Watching
+
+
+@dataclass(frozen=True)
+class TakenStep:
+    """A training step: how long it took, and its losses."""
+
+    seconds: float
+    losses: dict[str, float]
+
+
+def train_ours(
+    dataset: FewShotDataset, settings: RSCLSettings, shots: int, num_steps: int, between: Callable[[int], None]
+) -> list[TakenStep]:
+    """Take steps as `fit` does, each on the episode of its number; `between` is told how many are done."""
+    method = prepared(dataset, settings)
+    stage = method.stages(shots)[-1]
+    of_its_number = replace(
+        stage,
+        losses=lambda step, chance: stage.losses(step, np.random.default_rng(step)),
+        steps=num_steps,
+        validates=False,
+    )
+    taken: list[TakenStep] = []
+    with tempfile.TemporaryDirectory() as folder:
+        watching = Watching(checkpoint_every=num_steps + 1, clip=settings.clip)
+        watch = Watch(taken, between)
+        trainer = Trainer(
+            method.module, [of_its_number], Path(folder), settings.seed, lambda: 0.0, lambda: None, watching, watch
+        )
+        watch.progress = trainer.progress
+        trainer.run()
+    return taken
+
+
+class Watch:
+    """Notes how long the trainer took for each step, and does something else in between."""
+
+    def __init__(self, taken: list[TakenStep], between: Callable[[int], None]) -> None:
+        self.taken, self.between = taken, between
+        self.progress = TrainingProgress()
+
+    def begin(self, stage: Stage, step: int) -> None:
+        """Nothing has been done yet."""
+
+    def advance(self, step: int, losses: dict[str, float], best_mrr: float) -> None:
+        """Note the step's share of the time spent training."""
+        self.taken.append(TakenStep(self.progress.seconds - sum(done.seconds for done in self.taken), losses))
+        self.between(step)
+
+
+class PlainTraining:
+    """The plain step, which starts with the same weights and takes the same episodes."""
+
+    def __init__(self, dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> None:
+        self.plain = PlainMethod(prepared(dataset, settings).module, dataset.graph, settings)
+        self.episodes = sampler_of(dataset, settings, shots)
+
+    def step(self, number: int) -> TakenStep:
+        """Take the step of this number."""
+        started = time.perf_counter()
+        losses = self.plain.step(self.episodes.draw(np.random.default_rng(number)), random.Random(number))
+        return TakenStep(time.perf_counter() - started, losses)
+
+
+def sampler_of(dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> EpisodeSampler:
+    """Return a sampler that draws what `fit` draws."""
+    return EpisodeSampler(dataset, shots, settings.batch_size, settings.num_negatives, settings.regime)
+
+
+def take_turns(
+    dataset: FewShotDataset, settings: RSCLSettings, shots: int, num_ours: int, num_plain: int
+) -> dict[str, list[float]]:
+    """Return the seconds of each step: some of ours, then a plain one, again and again; the first ones do not count."""
+    plain = PlainTraining(dataset, settings, shots)
+    plain.step(0)
+    plain_seconds: list[float] = []
+
+    def between(done: int) -> None:
+        while len(plain_seconds) < (done - 1) * num_plain // num_ours:
+            plain_seconds.append(plain.step(len(plain_seconds) + 1).seconds)
+
+    _, *ours = train_ours(dataset, settings, shots, num_ours + 1, between)
+    return {PLAIN: plain_seconds, OURS: [step.seconds for step in ours]}
+
+
+def measure_peak(name: str, dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> float:
+    """Return this process's peak memory in MiB after two steps."""
+    if name == OURS:
+        train_ours(dataset, settings, shots, 2, lambda done: None)
+    else:
+        plain = PlainTraining(dataset, settings, shots)
+        for number in range(2):
+            plain.step(number)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def step_flops(method: RSCLMethod, episodes: EpisodeSampler, number: int) -> float:
+    """Count the work of one of our training steps; masks are drawn anew."""
+    settings, shots = method.settings, episodes.shots
+    chance = np.random.default_rng(number)
+    episode = episodes.draw(chance)
+    repeated = np.repeat(episode.queries[:, 0], settings.num_negatives)
+    heads = np.concatenate([episode.support[:, 0], episode.queries[:, 0], repeated])
+    tails = np.concatenate([episode.support[:, 1], episode.queries[:, 1], episode.negatives.ravel()])
+    batch = Batch.of(method.extractor.extract(heads, tails, chance=chance), method.extractor)
+    masked = mask(batch.rows(shots + len(episode.queries)), method.tokens)
+    num_entities = int((masked.targets >= method.tokens.first_entity).sum())
+    num_relations = len(masked.targets) - num_entities
+    num_compared = settings.num_sampled or method.tokens.num_entities
+    forward = forward_flops(settings, batch) + states_flops(settings, masked.batch, masked.chosen)
+    forward += 4 * (len(heads) - shots) * shots * 3 * settings.width  # queries and examples, at both levels
+    forward += 2 * settings.width * num_entities * num_compared
+    forward += 2 * settings.width * num_relations * (method.tokens.first_entity - NUM_SPECIAL)
+    return 3 * forward
+
+
+def peak_of(name: str, arguments: list[str]) -> float:
+    """Return the peak memory of two steps in a new process, started while this one is small: peaks are inherited."""
+    command = [sys.executable, __file__, *arguments, "--peak-of", name]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
+
+
+def show(figures: dict[str, dict[str, float]], ratio: float, machine_rate: float) -> None:
+    """Print one row per step and their ratio."""
+    columns = ("step", "s, median", "s, best", "examples/s", "peak MiB", "GFLOP", "of GEMM rate")
+    table = Table(
+        *columns, title=f"A training step of RSCL; the machine's GEMM rate is {machine_rate / 1e9:,.0f} GFLOP/s"
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, figure in figures.items():
+        table.add_row(
+            name,
+            f"{figure['seconds']:.3f}",
+            f"{figure['best_seconds']:.3f}",
+            f"{figure['examples_per_second']:,.0f}",
+            f"{figure['peak_mib']:,.0f}",
+            f"{figure['flops'] / 1e9:.1f}" if "flops" in figure else "",
+            f"{figure['gemm_share']:.0%}" if "gemm_share" in figure else "",
+        )
+    best, peak = (figures[PLAIN][key] / figures[OURS][key] for key in ("best_seconds", "peak_mib"))
+    table.add_row("ratio", f"{ratio:.2f}", f"{best:.2f}", "", f"{peak:.2f}", "", "")
+    Console().print(table)
+
+
+def main() -> None:
+    """Measure memory, then time, then print and store the figures."""
+    parser = data_parser(__doc__)
+    parser.add_argument("--steps", type=int, default=20, help="measured steps of ours")
+    parser.add_argument("--plain-steps", type=int, default=5, help="measured plain steps")
+    parser.add_argument("--batch-size", type=int, default=paper().batch_size, help="queries of an episode")
+    parser.add_argument("--peak-of", choices=[OURS, PLAIN], help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if min(arguments.steps, arguments.plain_steps) < 1:
+        parser.error("each side needs a step to measure")
+    settings = RSCLSettings(batch_size=arguments.batch_size)
+    if arguments.peak_of:
+        print(json.dumps(measure_peak(arguments.peak_of, prepare(arguments), settings, SHOTS)))
+        return
+    peaks = {name: peak_of(name, sys.argv[1:]) for name in (PLAIN, OURS)}
+    dataset = prepare(arguments)
+    rates = [gemm_rate()]
+    seconds = take_turns(dataset, settings, SHOTS, arguments.steps, arguments.plain_steps)
+    rates.append(gemm_rate())
+    num_examples = settings.batch_size * (1 + settings.num_negatives)
+    figures = {
+        name: {
+            "seconds": median(seconds[name]),
+            "best_seconds": min(seconds[name]),
+            "steps": len(seconds[name]),
+            "examples_per_second": num_examples / median(seconds[name]),
+            "peak_mib": peaks[name],
+        }
+        for name in (PLAIN, OURS)
+    }
+    method, episodes = prepared(dataset, settings), sampler_of(dataset, settings, SHOTS)
+    counted = [step_flops(method, episodes, number + 1) for number in range(arguments.steps)]
+    figures[OURS]["flops"] = float(np.mean(counted))
+    figures[OURS]["gemm_share"] = figures[OURS]["flops"] / figures[OURS]["seconds"] / max(rates)
+    ratio = figures[PLAIN]["seconds"] / figures[OURS]["seconds"]
+    show(figures, ratio, max(rates))
+    if arguments.json:
+        document = {"figures": figures, "ratio": ratio, "gemm_flops_per_second": max(rates)}
+        write_json(describe_run(dataset, settings) | document, arguments.json)
+
+
+if __name__ == "__main__":
+    main()
