@@ -77,9 +77,11 @@ def metrics_table(title: str, rows: Mapping[str, Mapping[str, float | int]], fir
     return table
 
 
-def summary_table(title: str, summary: Summary) -> Table:
-    """Lay out metrics per relation, then macro and micro."""
-    rows = {**summary.relations, "macro (mean of relations)": summary.macro, "micro (as published)": summary.micro}
+def summary_table(title: str, summary: Summary, dataset: FewShotDataset) -> Table:
+    """Lay out metrics per relation, with its label where it has one, then macro and micro."""
+    labels = {task.name: task.label for _, task in dataset.all_tasks() if task.label}
+    named = {f"{name}: {labels[name]}" if name in labels else name: row for name, row in summary.relations.items()}
+    rows = {**named, "macro (mean of relations)": summary.macro, "micro (as published)": summary.micro}
     return metrics_table(title, rows, "relation")
 
 
