@@ -50,7 +50,7 @@ class RSCLSettings:
         valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
         patience: validations without a better one before training stops; 0 never stops early.
         checkpoint_every: steps between checkpoints.
-        batch_contexts: contexts scored at once; it bounds memory, about 0.3 MB each at the paper's size.
+        batch_contexts: contexts scored at once by each thread; it bounds memory, some 0.3 MB each at the paper's size.
         seed: of everything random.
     """
 
@@ -85,7 +85,7 @@ class RSCLSettings:
     valid_queries: int = 200
     patience: int = 10
     checkpoint_every: int = 1000
-    batch_contexts: int = 256
+    batch_contexts: int = 128
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -143,3 +143,17 @@ def test_a_graph_without_background_edges_can_be_learnt_from(tiny):
     task = bare.test[0]
     scores = method.score(task.support(3), int(task.queries(3)[0, 0]), bare.candidates(task))
     assert np.isfinite(scores).all()
+
+
+def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):
+    method = RSCLMethod(replace(QUICK, batch_contexts=4))
+    method.fit(tiny, 3)
+    task = tiny.test[0]
+    question = (task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities))
+    expected = method.score(*question)
+    torch.set_num_threads(2)
+    try:
+        np.testing.assert_allclose(method.score(*question), expected, atol=1e-5)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)

@@ -1,6 +1,8 @@
 """RSCL as a method: it learns from masked contexts and episodes, and scores each candidate by its own context."""
 
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,20 +188,34 @@ class RSCLMethod:
         heads, tails = (torch.from_numpy(self.tokens.entities(side)).to(self.device) for side in support.T)
         return self.module.elements(tails).mean(0) - self.module.elements(heads).mean(0)
 
-    @torch.inference_mode()
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by the contexts of (head, relation, tail), a bounded number at a time; the support only once."""
         self.module.eval()
         encoded_support = self._encode_support(support)
         of_head = self.extractor.neighbors(np.array([head]))
-        scores = np.empty(len(tails), dtype=np.float32)
-        for start in range(0, len(tails), self.settings.batch_contexts):
-            some = tails[start : start + self.settings.batch_contexts]
+
+        @torch.inference_mode()
+        def score_some(some: IntArray) -> FloatArray:
             contexts = self.extractor.join(np.array([head]), some, RELATION, of_head, self.extractor.neighbors(some))
             encoded = self.module(self._batch(contexts, support))
-            scores[start : start + len(some)] = self.module.score(encoded, encoded_support).cpu().numpy()
-        return scores
+            return self.module.score(encoded, encoded_support).cpu().numpy()
 
+        size = self.settings.batch_contexts
+        parts = [tails[start : start + size] for start in range(0, len(tails), size)]
+        return np.concatenate([np.empty(0, dtype=np.float32), *self._in_threads(score_some, parts)])
+
+    def _in_threads(self, work: Callable[[IntArray], FloatArray], parts: list[IntArray]) -> list[FloatArray]:
+        """Work on each part in a thread of its own: on a CPU half again as fast as all threads on one part."""
+        threads = torch.get_num_threads()
+        if threads == 1 or len(parts) == 1 or self.device.type != "cpu":
+            return [work(part) for part in parts]
+        try:
+            with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                return list(pool.map(work, parts))
+        finally:
+            torch.set_num_threads(threads)
+
+    @torch.inference_mode()
     def _encode_support(self, support: IntArray) -> Representation:
         key = np.ascontiguousarray(support).tobytes()
         if self._encoded is None or self._encoded[0] != key:
