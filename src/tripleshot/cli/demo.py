@@ -51,15 +51,15 @@ QUESTIONS = (
         "city/baku-az",
     ),
     Question(
-        "official_language",
+        "calling_code",
         {
-            "country/angola": "language/pt",
-            "country/austria": "language/de",
-            "country/lebanon": "language/ar",
-            "country/senegal": "language/fr",
-            "country/peru": "language/es",
+            "country/france": "callingcode/33",
+            "country/japan": "callingcode/81",
+            "country/brazil": "callingcode/55",
+            "country/kenya": "callingcode/254",
+            "country/india": "callingcode/91",
         },
-        "country/mozambique",
+        "country/spain",
     ),
 )
 
