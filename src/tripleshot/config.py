@@ -109,29 +109,24 @@ def wiki_one() -> RSCLSettings:
 
 
 def fast() -> RSCLSettings:
-    """Return settings for two CPU cores: half the layers, fewer and smaller steps."""
+    """Return settings for two CPU cores: half the layers, background relations as tasks, few steps down to a low rate.
+
+    On NELL-One's dev tasks the train tasks alone are learnt by heart within a thousand steps; background relations as
+    tasks and a rate that ends near zero give better weights in the same time.
+    """
     return RSCLSettings(
         num_layers=2,
         dropout=0.2,
+        regime="in-train",
         batch_size=128,
         masking_weight=0.0,
         pretraining_steps=4000,
-        steps=12_000,
+        steps=2500,
         schedule="linear",
-        validate_every=1000,
+        validate_every=500,
         valid_queries=100,
         checkpoint_every=500,
     )
-
-
-Overrides = make_dataclass(
-    "Overrides",
-    [(field.name, get_type_hints(RSCLSettings)[field.name] | None, None) for field in fields(RSCLSettings)],
-    frozen=True,
-)
-"""Single settings to put in place of others; None leaves one as it is."""
-Overrides.__doc__ = RSCLSettings.__doc__
-Overrides.__module__ = __name__  # the command line looks into classes of modules only
 
 
 def demo() -> RSCLSettings:
