@@ -151,6 +151,15 @@ def demo() -> RSCLSettings:
     )
 
 
+Overrides = make_dataclass(
+    "Overrides",
+    [(field.name, get_type_hints(RSCLSettings)[field.name] | None, None) for field in fields(RSCLSettings)],
+    frozen=True,
+)
+"""Single settings to put in place of others; None leaves one as it is."""
+Overrides.__doc__ = RSCLSettings.__doc__
+Overrides.__module__ = __name__  # the command line looks into classes of modules only
+
 PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo}
 
 
