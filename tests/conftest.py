@@ -7,6 +7,7 @@ import torch
 from hypothesis import settings
 
 from graphs import make_graph
+from tripleshot.contexts import ContextExtractor, Tokens
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.nell_layout import read_nell_layout
 
@@ -54,3 +55,9 @@ def tiny() -> FewShotDataset:
         valid=(task("born in", lambda i: cities[(i + 1) % 4]),),
         test=(task("works in", lambda i: cities[i % 4]), task("pays tax in", lambda i: countries[i % 2])),
     )
+
+
+@pytest.fixture
+def extractor(tiny: FewShotDataset) -> ContextExtractor:
+    tokens = Tokens(tiny.graph.num_relations, 0, tiny.graph.num_entities)
+    return ContextExtractor(tiny.graph, tokens, max_neighbors=4, max_distant=2)

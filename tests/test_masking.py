@@ -2,15 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from tripleshot.contexts import MASK, PAD, RELATION, ContextExtractor, Tokens
+from tripleshot.contexts import MASK, PAD, RELATION
 from tripleshot.masking import mask, masking_loss
 from tripleshot.rscl import RSCL, Batch
-
-
-@pytest.fixture
-def extractor(tiny):
-    tokens = Tokens(tiny.graph.num_relations, 0, tiny.graph.num_entities)
-    return ContextExtractor(tiny.graph, tokens, max_neighbors=4, max_distant=2)
 
 
 @pytest.fixture

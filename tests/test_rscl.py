@@ -11,12 +11,6 @@ from tripleshot.vocabulary import Vocabulary
 
 
 @pytest.fixture
-def extractor(tiny):
-    tokens = Tokens(tiny.graph.num_relations, 0, tiny.graph.num_entities)
-    return ContextExtractor(tiny.graph, tokens, max_neighbors=4, max_distant=2)
-
-
-@pytest.fixture
 def batch(tiny, extractor):
     pairs = np.concatenate([tiny.test[0].pairs, tiny.test[1].pairs])
     return Batch.of(extractor.extract(pairs[:, 0], pairs[:, 1]), extractor)
