@@ -48,3 +48,20 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path):
         write_file(tmp_path / "file" / "below", b"x")
     with pytest.raises(TripleshotError, match="cannot be written"), new_folder(tmp_path / "file" / "below"):
         pass
+
+
+def test_a_replacement_that_fails_puts_the_old_folder_back(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "precious").write_text("x")
+    rename = Path.rename
+
+    def fails_for_the_new_one(self, target):
+        if Path(target) == tmp_path / "home" and "old" not in self.name:
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fails_for_the_new_one)
+    with pytest.raises(TripleshotError, match="cannot be written"), new_folder(tmp_path / "home", overwrite=True):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+    assert (tmp_path / "home" / "precious").read_text() == "x"

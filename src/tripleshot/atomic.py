@@ -34,14 +34,21 @@ def new_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o755)
-        if folder.exists():
-            replaced = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-            folder.replace(replaced / folder.name)
-            temporary.replace(folder)
-            shutil.rmtree(replaced)
-        else:
-            temporary.replace(folder)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as aside:
+            swap(temporary, folder, Path(aside) / "old")
     except OSError as error:
         raise TripleshotError(f"{folder}: cannot be written: {error.strerror or error}") from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def swap(folder: Path, home: Path, aside: Path) -> None:
+    """Put `folder` in the place of `home` by renaming, and what was there `aside`; a failure puts it back."""
+    try:
+        if home.exists():
+            home.rename(aside)
+        folder.rename(home)
+    except BaseException:
+        if aside.exists() and not home.exists():
+            aside.rename(home)
+        raise

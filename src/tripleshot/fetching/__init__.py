@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from tripleshot.atomic import swap
 from tripleshot.errors import FetchError, TripleshotError
 from tripleshot.fetching.downloading import discard, download
 from tripleshot.fetching.gathering import Errand, RemoteDataset, find_faults, gather, hash_file
@@ -95,21 +96,9 @@ def _install(errand: Errand, places: tuple[str, ...]) -> None:
             except FetchError as error:
                 failures.append(str(error))
                 continue
-            _swap(folder, home, aside=workspace / "old")
+            swap(folder, home, aside=workspace / "old")
         for part in (errand.part(), *map(errand.part, errand.dataset.files)):
             discard(part)
         return
     reasons = "; ".join(failures) or "no address is known"
     raise FetchError(f"{errand.dataset.name} could not be fetched: {reasons}. {ELSEWHERE}")
-
-
-def _swap(folder: Path, home: Path, aside: Path) -> None:
-    """Put `folder` in the place of `home` by renaming; whole folders move, so that nobody ever sees half of one."""
-    try:
-        if home.exists():
-            home.rename(aside)
-        folder.rename(home)
-    except BaseException:
-        if aside.exists() and not home.exists():
-            aside.rename(home)
-        raise
