@@ -89,39 +89,38 @@ class LocalNeighborEncoder(nn.Module):
         self.norm = nn.LayerNorm(2 * width)
         self.dropout = dropout
 
-    def forward(self, states: Tensor, batch: Batch) -> Tensor:
+    def forward(self, states: Tensor, layout: "NearLayout", max_neighbors: int) -> Tensor:
         """Return local-aware representations.
 
         Args:
             states: shape (num_near, d), states of the near slots, packed row by row.
-            batch: says which slots those are.
+            layout: says which slots those are.
+            max_neighbors: p.
 
         Returns:
             shape (n, 2d).
         """
-        triples, pairs, _ = self.neighbors(states, batch)
-        head, relation, tail = triples.unbind(1)
+        pairs, _ = self.neighbors(states, layout, max_neighbors)
+        head, relation, tail = states[layout.triples].unbind(1)
         related = self.relate(relation)
         gathered = self.dropout(self.return_to_width(pairs)).unflatten(0, (-1, 2))
         return self.norm(torch.cat([head + gathered[:, 0] + related, tail + gathered[:, 1] + related], dim=1))
 
-    def neighbors(self, states: Tensor, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    def neighbors(self, states: Tensor, layout: "NearLayout", max_neighbors: int) -> tuple[Tensor, Tensor]:
         """Aggregate direct neighbors.
 
         Returns:
-            triples: shape (n, 3, d), states of head, relation and tail.
             gathered: shape (2n, 2d), the weighted neighbors of each head and each tail, zero where there are none.
             weights: shape (2n, p), attention of each side's pairs from the nearest slot outwards.
         """
-        layout = NearLayout.of(batch)
         pairs = torch.cat([states[layout.entities], states[layout.relations]], dim=1)
         combined = self.combine(pairs)  # (num_pairs, 2d)
         logits = functional.leaky_relu(self.weigh(combined).squeeze(1))
-        grid = logits.new_full((2 * len(batch.tokens) * batch.max_neighbors,), -1e30)
-        weights = grid.index_copy(0, layout.cells, logits).view(-1, batch.max_neighbors).softmax(1)
+        grid = logits.new_full((2 * len(layout.triples) * max_neighbors,), -1e30)
+        weights = grid.index_copy(0, layout.cells, logits).view(-1, max_neighbors).softmax(1)
         weighted = combined * weights.view(-1)[layout.cells, None]
         gathered = combined.new_zeros(len(weights), combined.shape[1]).index_add(0, layout.sides, weighted)
-        return states[layout.triples], gathered, weights
+        return gathered, weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +221,9 @@ class RSCL(nn.Module):
             triples = self.states(batch, batch.center()).unflatten(0, (-1, 3))
             return Representation(triples.mean(1), triples.new_zeros(len(triples), 0))
         states = self.states(batch, batch.near())
-        triples = states[NearLayout.of(batch).triples]
-        return Representation(triples.mean(1), self.local_encoder(states, batch))  # equation 5
+        layout = NearLayout.of(batch)
+        locally = self.local_encoder(states, layout, batch.max_neighbors)
+        return Representation(states[layout.triples].mean(1), locally)  # equation 5
 
     def score(self, queries: Representation, support: Representation) -> Tensor:
         """Compare queries with the support at both levels and interpolate (equations 12 to 18): shape (n,)."""
