@@ -29,8 +29,8 @@ class RSCLSettings:
         max_neighbors: p, pairs on each side of a context.
         max_distant: q, distant neighbors among them at most; 0 uses direct neighbors only (ablation).
         top_neighbors: which neighbors come first in validation and test: in file order, or rare relations first.
-        relation_token: what stands for a few-shot relation: one shared token; its own, untrained for a new relation
-            (the paper's words); or the difference of the examples' mean embeddings.
+        relation_token: what stands for a few-shot relation: one shared token; its own where it was trained on, the
+            shared one for a new relation; or the difference of the examples' mean embeddings.
         regime: draw episodes from the train tasks alone, or from background relations as well.
         background_share: how often a background relation is drawn in the in-train regime.
         batch_size: B, queries of an episode.
@@ -109,11 +109,7 @@ def wiki_one() -> RSCLSettings:
 
 
 def fast() -> RSCLSettings:
-    """Return settings for two CPU cores: half the layers, background relations as tasks, few steps down to a low rate.
-
-    On NELL-One's dev tasks the train tasks alone are learnt by heart within a thousand steps; background relations as
-    tasks and a rate that ends near zero give better weights in the same time.
-    """
+    """Return settings for two CPU cores: half the layers, background relations as tasks, few steps."""
     return RSCLSettings(
         num_layers=2,
         dropout=0.2,
