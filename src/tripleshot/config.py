@@ -29,11 +29,12 @@ class RSCLSettings:
         max_neighbors: p, pairs on each side of a context.
         max_distant: q, distant neighbors among them at most; 0 uses direct neighbors only (ablation).
         top_neighbors: which neighbors come first in validation and test: in file order, or rare relations first.
-        relation_token: what stands for a few-shot relation: one shared token; its own where it was trained on, the
-            shared one for a new relation; or the difference of the examples' mean embeddings.
+        relation_token: what stands for a few-shot relation: one shared token; its own, which for a new relation is a
+            vector that was never trained; or the difference of the examples' mean embeddings.
         regime: draw episodes from the train tasks alone, or from background relations as well.
         background_share: how often a background relation is drawn in the in-train regime.
-        batch_size: B, queries of an episode.
+        batch_size: B, queries of a step.
+        relations_per_step: how many relations share them, each with a support of its own; the paper takes one.
         num_negatives: wrong answers a query.
         margin: gamma of the ranking loss.
         masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
@@ -41,7 +42,7 @@ class RSCLSettings:
         pretraining_steps: steps of masked-token training on the background before the episodes.
         pretraining_batch_size: contexts of such a step.
         pretraining_rate: its learning rate.
-        steps: training steps, one episode each.
+        steps: training steps.
         learning_rate: of Adam.
         schedule: how the learning rate goes down.
         warmup: steps over which it rises.
@@ -69,6 +70,7 @@ class RSCLSettings:
     regime: Regime = "pre-train"
     background_share: float = 0.5
     batch_size: int = 256
+    relations_per_step: int = 1
     num_negatives: int = 1
     margin: float = 5.0
     masking_weight: float = 1.0
@@ -91,6 +93,8 @@ class RSCLSettings:
     def __post_init__(self) -> None:
         if not (self.use_global or self.use_local):
             raise InputError("without both encoders nothing is left of RSCL")
+        if self.batch_size % self.relations_per_step:
+            raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
         if self.max_neighbors < 3:
             raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
         for name in ("dropout", "global_share", "background_share"):

@@ -19,7 +19,7 @@ class Batch:
         positions: shape (n, 4p + 3).
         direct_heads: shape (n,), number of direct pairs of the head; `direct_tails` of the tail.
         max_neighbors: p.
-        relation: shape (d,), what stands for the few-shot relation instead of its token's embedding, if anything.
+        relation: shape (n, d), what stands for the few-shot relation instead of its token's embedding, if anything.
     """
 
     tokens: Tensor
@@ -37,6 +37,7 @@ class Batch:
             positions=self.positions[:last],
             direct_heads=self.direct_heads[:last],
             direct_tails=self.direct_tails[:last],
+            relation=None if self.relation is None else self.relation[:last],
         )
 
     @classmethod
@@ -75,6 +76,10 @@ class Representation:
     def rows(self, first: int, last: int | None = None) -> "Representation":
         """Return some of the triples."""
         return Representation(self.globally[first:last], self.locally[first:last])
+
+    def of_relations(self, count: int) -> "Representation":
+        """Split triples that stand relation by relation: shapes (count, n / count, ...)."""
+        return Representation(self.globally.unflatten(0, (count, -1)), self.locally.unflatten(0, (count, -1)))
 
 
 class LocalNeighborEncoder(nn.Module):
@@ -205,7 +210,8 @@ class RSCL(nn.Module):
         tokens = batch.tokens.view(-1)[packing.rows]
         elements = self.elements(tokens)
         if batch.relation is not None:
-            elements = torch.where((tokens == RELATION)[:, None], batch.relation, elements)
+            own = batch.relation[packing.rows // batch.tokens.shape[1]]
+            elements = torch.where((tokens == RELATION)[:, None], own, elements)
         return self.dropout(self.embedding_norm(elements + self.positions(batch.positions.view(-1)[packing.rows])))
 
     def states(self, batch: Batch, read: Tensor) -> Tensor:
@@ -226,9 +232,15 @@ class RSCL(nn.Module):
         return Representation(states[layout.triples].mean(1), locally)  # equation 5
 
     def score(self, queries: Representation, support: Representation) -> Tensor:
-        """Compare queries with the support at both levels and interpolate (equations 12 to 18): shape (n,)."""
+        """Compare queries with the support at both levels and interpolate (equations 12 to 18).
+
+        Representations of several relations at once have one more dimension, the relations, before the triples.
+
+        Returns:
+            shape (n,), or (relations, n).
+        """
         share = self.global_share
-        score = queries.globally.new_zeros(len(queries.globally))
+        score = queries.globally.new_zeros(queries.globally.shape[:-1])
         if share > 0:
             score = score + share * self._similarity(queries.globally, support.globally)
         if share < 1:
@@ -236,9 +248,9 @@ class RSCL(nn.Module):
         return score
 
     def support_weights(self, queries: Tensor, support: Tensor) -> Tensor:
-        """Return how much each query listens to each example: shape (n, K)."""
-        scale = queries.shape[1] ** -0.5 if self.scale_attention else 1.0
-        return (queries @ support.T * scale).softmax(1)
+        """Return how much each query listens to each example: shape (..., n, K)."""
+        scale = queries.shape[-1] ** -0.5 if self.scale_attention else 1.0
+        return (queries @ support.mT * scale).softmax(-1)
 
     def _similarity(self, queries: Tensor, support: Tensor) -> Tensor:
-        return ((self.support_weights(queries, support) @ support) * queries).sum(1)
+        return ((self.support_weights(queries, support) @ support) * queries).sum(-1)

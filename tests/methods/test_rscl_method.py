@@ -32,6 +32,11 @@ QUICK = RSCLSettings(
 )
 
 
+def difference(method, support):
+    table, first = method.module.elements.weight, method.tokens.first_entity
+    return table[support[:, 1] + first].mean(0) - table[support[:, 0] + first].mean(0)
+
+
 def plain_scores(method, support, head, tails):
     """Encode support and candidates together, one candidate at a time, nothing cached."""
     scores = []
@@ -39,9 +44,9 @@ def plain_scores(method, support, head, tails):
         heads, ends = np.append(support[:, 0], head), np.append(support[:, 1], tail)
         contexts = method.extractor.extract(heads, ends, RELATION)
         batch = Batch.of(contexts, method.extractor)
-        if method.settings.relation_token == "difference":
-            batch = replace(batch, relation=method._difference(support))
-        encoded = method.module(batch)
+        relation = {"shared": None, "own": method.untrained, "difference": difference(method, support)}
+        vector = relation[method.settings.relation_token]
+        encoded = method.module(batch if vector is None else replace(batch, relation=vector.repeat(len(heads), 1)))
         scores.append(method.module.score(encoded.rows(len(support)), encoded.rows(0, len(support))).item())
     return np.array(scores)
 
@@ -58,6 +63,9 @@ def plain_scores(method, support, head, tails):
         {"regime": "in-train"},
         {"top_neighbors": "rare"},
         {"num_negatives": 3, "masking_weight": 0.0},
+        {"relations_per_step": 4, "regime": "in-train", "num_negatives": 2},
+        {"relations_per_step": 2, "relation_token": "own", "regime": "in-train"},
+        {"relations_per_step": 2, "relation_token": "difference"},
     ],
     ids=str,
 )

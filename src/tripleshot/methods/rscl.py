@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from tripleshot.checkpoints import load_weights, save_weights
 from tripleshot.config import RSCLSettings, fast
-from tripleshot.contexts import RELATION, ContextExtractor, Contexts, Hidden, Tokens
+from tripleshot.contexts import NUM_SPECIAL, RELATION, ContextExtractor, Contexts, Hidden, Tokens
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
-from tripleshot.episodes import EpisodeSampler
+from tripleshot.episodes import Episode, EpisodeSampler
 from tripleshot.evaluation import evaluate, sample_queries, summarize
 from tripleshot.losses import ranking_loss
 from tripleshot.masking import mask, masking_loss
@@ -60,6 +61,8 @@ class RSCLMethod:
             settings.use_local,
             settings.scale_attention,
         ).to(self.device)
+        untrained = torch.randn(settings.width, generator=torch.Generator().manual_seed(settings.seed))
+        self.untrained = untrained.mul(settings.width**-0.5).to(self.device)
         self._encoded: tuple[bytes, Representation] | None = None
 
     def fit(
@@ -113,7 +116,7 @@ class RSCLMethod:
         sampler = EpisodeSampler(
             self.dataset,
             shots,
-            settings.batch_size,
+            settings.batch_size // settings.relations_per_step,
             settings.num_negatives,
             settings.regime,
             settings.background_share,
@@ -157,36 +160,59 @@ class RSCLMethod:
         """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
         settings = self.settings
         self.module.dropout.begin(step)
-        episode = sampler.draw(chance)
-        num_support, num_queries = len(episode.support), len(episode.queries)
-        repeated = np.repeat(episode.queries[:, 0], settings.num_negatives)
-        heads = np.concatenate([episode.support[:, 0], episode.queries[:, 0], repeated])
-        tails = np.concatenate([episode.support[:, 1], episode.queries[:, 1], episode.negatives.ravel()])
-        hidden = None if episode.hidden is None else Hidden(np.full(len(heads), episode.hidden))
-        is_own = settings.relation_token == "own" and episode.task < self.tokens.num_tasks
-        token = self.tokens.first_task + episode.task if is_own else RELATION
-        contexts = self.extractor.extract(heads, tails, token, chance, hidden)
-        batch = self._batch(contexts, episode.support)
+        episodes = [sampler.draw(chance) for _ in range(settings.relations_per_step)]
+        support = np.stack([episode.support for episode in episodes])  # (relations, K, 2)
+        queries = np.stack([episode.queries for episode in episodes])  # (relations, B, 2)
+        negatives = np.stack([episode.negatives for episode in episodes])  # (relations, B, n)
+        repeated = np.broadcast_to(queries[:, :, :1], negatives.shape)
+        heads = np.concatenate([support[..., 0].ravel(), queries[..., 0].ravel(), repeated.ravel()])
+        tails = np.concatenate([support[..., 1].ravel(), queries[..., 1].ravel(), negatives.ravel()])
+        asked = np.concatenate(
+            [np.repeat(np.arange(len(episodes)), part[0].size) for part in (support[..., 0], queries[..., 0], negatives)]
+        )
+        hidden = np.array([-1 if episode.hidden is None else episode.hidden for episode in episodes])
+        contexts = self.extractor.extract(
+            heads,
+            tails,
+            self._relation_tokens(episodes)[asked],
+            chance,
+            Hidden(hidden[asked]) if hidden.max() >= 0 else None,
+        )
+        batch = Batch.of(contexts, self.extractor, self.device)
+        if settings.relation_token == "difference":
+            batch = replace(batch, relation=self._difference(support)[torch.from_numpy(asked).to(self.device)])
         encoded = self.module(batch)
-        scores = self.module.score(encoded.rows(num_support), encoded.rows(0, num_support))
-        positive, negative = scores[:num_queries], scores[num_queries:].unflatten(0, (num_queries, -1))
-        losses = {"ranking": ranking_loss(positive[:, None], negative, settings.margin)}
+        num_support, num_true = support[..., 0].size, support[..., 0].size + queries[..., 0].size
+        of_support = encoded.rows(0, num_support).of_relations(len(episodes))
+        positive = self.module.score(encoded.rows(num_support, num_true).of_relations(len(episodes)), of_support)
+        negative = self.module.score(encoded.rows(num_true).of_relations(len(episodes)), of_support)
+        negative = negative.unflatten(1, (-1, settings.num_negatives))
+        losses = {"ranking": ranking_loss(positive[..., None], negative, settings.margin)}
         if settings.masking_weight:
-            masked = mask(batch.rows(num_support + num_queries), self.tokens)
+            masked = mask(batch.rows(num_true), self.tokens)
             loss = masking_loss(self.module, masked, self.tokens, settings.num_sampled)
             losses["masking"] = settings.masking_weight * loss
         return losses
 
-    def _batch(self, contexts: Contexts, support: IntArray) -> Batch:
+    def _relation_tokens(self, episodes: list[Episode]) -> npt.NDArray[np.int64]:
+        """Return what stands between head and tail in each episode's contexts."""
+        if self.settings.relation_token != "own":
+            return np.full(len(episodes), RELATION)
+        first = self.tokens.first_task
+        return np.array([first + e.task if e.hidden is None else NUM_SPECIAL + e.hidden for e in episodes])
+
+    def _asking(self, contexts: Contexts, support: IntArray) -> Batch:
+        """Make a batch of contexts that ask about a relation known by its examples alone."""
         batch = Batch.of(contexts, self.extractor, self.device)
-        if self.settings.relation_token == "difference":
-            return replace(batch, relation=self._difference(support))
-        return batch
+        if self.settings.relation_token == "shared":
+            return batch
+        relation = self.untrained if self.settings.relation_token == "own" else self._difference(support)
+        return replace(batch, relation=relation.expand(len(batch.tokens), -1))
 
     def _difference(self, support: IntArray) -> Tensor:
-        """Return mean(t) - mean(h) over the examples' element embeddings; queries play no part."""
-        heads, tails = (torch.from_numpy(self.tokens.entities(side)).to(self.device) for side in support.T)
-        return self.module.elements(tails).mean(0) - self.module.elements(heads).mean(0)
+        """Return mean(t) - mean(h) over the examples' element embeddings, shape (..., d); queries play no part."""
+        embedded = self.module.elements(torch.from_numpy(self.tokens.entities(support)).to(self.device))
+        return embedded[..., 1, :].mean(-2) - embedded[..., 0, :].mean(-2)
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by the contexts of (head, relation, tail), a bounded number at a time; the support only once."""
@@ -197,7 +223,7 @@ class RSCLMethod:
         @torch.inference_mode()
         def score_some(some: IntArray) -> FloatArray:
             contexts = self.extractor.join(np.array([head]), some, RELATION, of_head, self.extractor.neighbors(some))
-            encoded = self.module(self._batch(contexts, support))
+            encoded = self.module(self._asking(contexts, support))
             return self.module.score(encoded, encoded_support).cpu().numpy()
 
         size = self.settings.batch_contexts
@@ -220,7 +246,7 @@ class RSCLMethod:
         key = np.ascontiguousarray(support).tobytes()
         if self._encoded is None or self._encoded[0] != key:
             contexts = self.extractor.extract(support[:, 0], support[:, 1])
-            self._encoded = key, self.module(self._batch(contexts, support))
+            self._encoded = key, self.module(self._asking(contexts, support))
         return self._encoded[1]
 
     def restore(self, dataset: FewShotDataset, folder: Path) -> None:
