@@ -16,7 +16,8 @@ from torch import nn
 
 from tripleshot.checkpoints import load_weights, save_weights
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.training import CHECKPOINT, LOG, Stage, StoppedError, Trainer, Watching, read_log
+from tripleshot.run_log import LOG, read_log
+from tripleshot.training import CHECKPOINT, Stage, StoppedError, Trainer, Watching
 
 
 class Small(nn.Module):

@@ -30,6 +30,7 @@ class Setting:
         candidates: which tails it ranked.
         seed: of everything random; training-free methods do not use it.
         config: the method's own settings.
+        training: how it was trained: command, commit, seconds, learning curve; empty for what does not learn.
     """
 
     method: str
@@ -38,6 +39,7 @@ class Setting:
     candidates: CandidateMode = "benchmark"
     seed: int = 0
     config: dict[str, Any] | None = None
+    training: dict[str, Any] | None = None
 
 
 def describe(evaluation: Evaluation, dataset: FewShotDataset, setting: Setting) -> dict[str, Any]:
@@ -58,6 +60,7 @@ def describe(evaluation: Evaluation, dataset: FewShotDataset, setting: Setting) 
         "candidates": setting.candidates,
         "seed": setting.seed,
         "config": setting.config or {},
+        **({"training": setting.training} if setting.training else {}),
         "command": command(),
         "commit": commit(),
         "version": version("tripleshot"),

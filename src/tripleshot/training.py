@@ -21,11 +21,11 @@ from torch import Tensor, nn
 
 from tripleshot.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
 from tripleshot.distributed import anyone, from_leader, in_parallel, rank, wait_for_all
-from tripleshot.errors import InputError, TripleshotError
+from tripleshot.errors import TripleshotError
+from tripleshot.run_log import LOG, write_log
 from tripleshot.schedules import Schedule, learning_rate
 
 CHECKPOINT = "checkpoint.safetensors"
-LOG = "log.jsonl"
 LOG_EVERY = 100
 
 Losses = dict[str, Tensor]
@@ -264,21 +264,3 @@ class Trainer:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
-
-
-def write_log(path: Path, row: dict[str, object] | None) -> None:
-    """Append a line to the log; None starts it anew."""
-    try:
-        with path.open("w" if row is None else "a", encoding="utf-8") as file:
-            if row is not None:
-                file.write(json.dumps(row) + "\n")
-    except OSError as error:
-        raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def read_log(path: Path) -> list[dict[str, object]]:
-    """Return the lines of a log."""
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not a readable log: {error}") from None

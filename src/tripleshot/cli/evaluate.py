@@ -14,6 +14,7 @@ from tripleshot.evaluation import TIE_RULES, evaluate, summarize
 from tripleshot.method import Method
 from tripleshot.methods import METHODS, find_method, load_run
 from tripleshot.results import Setting, describe, write_json, write_ranks
+from tripleshot.run_log import describe_training
 
 
 def evaluate_command(
@@ -76,8 +77,9 @@ def _choose(
         raise InputError("say what to evaluate: --method NAME or --run FOLDER")
     if run is not None:
         trained, config = load_run(run, dataset)
+        training = {"command": config.command, "commit": config.commit, **describe_training(run)}
         seed = config.settings.get("seed", 0)
-        return trained, Setting(config.method, shots or config.shots, split, mode, seed, config.settings)
+        return trained, Setting(config.method, shots or config.shots, split, mode, seed, config.settings, training)
     entry = find_method(str(method))
     if entry.learns:
         raise InputError(f"{method} has to learn first: tripleshot train DATA RUN --method {method}, then --run RUN")

@@ -1,0 +1,35 @@
+"""The log of a training: one JSON object a line, in a file that anyone can read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tripleshot.errors import InputError, TripleshotError
+
+LOG = "log.jsonl"
+
+
+def write_log(path: Path, row: dict[str, object] | None) -> None:
+    """Append a line to the log; None starts it anew."""
+    try:
+        with path.open("w" if row is None else "a", encoding="utf-8") as file:
+            if row is not None:
+                file.write(json.dumps(row) + "\n")
+    except OSError as error:
+        raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def describe_training(folder: Path) -> dict[str, Any]:
+    """Return how long a run trained, validations not counted, and what dev said at which step."""
+    log = read_log(folder / LOG)
+    curve = [{key: row[key] for key in ("step", "seconds", "valid_mrr")} for row in log if "valid_mrr" in row]
+    best = max(curve, key=lambda row: row["valid_mrr"], default=None)
+    return {"seconds": max((row["seconds"] for row in log), default=0.0), "best": best, "curve": curve}
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a log."""
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: not a readable log: {error}") from None
