@@ -67,3 +67,49 @@ class ExplainingMethod(Method, Protocol):
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Return the reasons for a tail, the weightiest first."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The neighbors of one entity that a method looked at, direct ones first.
+
+    Attributes:
+        relations: shape (n,), of edges that leave the entity or, for a distant neighbor, one of the direct ones.
+        entities: shape (n,), the entity at the other end.
+        num_direct: how many of the first are direct.
+        weights: shape (num_direct,), their share in the entity's representation; None if the method weighs none.
+    """
+
+    relations: IntArray
+    entities: IntArray
+    num_direct: int
+    weights: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """What a method weighed to score one tail; None for what has no part in the score.
+
+    Attributes:
+        of_head: the head's neighbors; `of_tail` the tail's.
+        global_examples: shape (K,), the share of each example when whole contexts are compared.
+        local_examples: shape (K,), the share of each example when direct neighbors are compared.
+        layers: shape (L, n, n), attention of each token of the context to each other, averaged over heads. The tokens
+            are the head's pairs from the outermost to the nearest (entity, relation), then head, relation and tail,
+            then the tail's pairs from the nearest to the outermost (relation, entity).
+    """
+
+    of_head: Surroundings
+    of_tail: Surroundings
+    global_examples: FloatArray | None = None
+    local_examples: FloatArray | None = None
+    layers: FloatArray | None = None
+
+
+@runtime_checkable
+class AttentiveMethod(Method, Protocol):
+    """A method that can show what it weighed."""
+
+    def attention(self, support: IntArray, head: int, tail: int) -> Attention:
+        """Return what the score of a tail was made of."""
+        ...
