@@ -113,18 +113,19 @@ def wiki_one() -> RSCLSettings:
 
 
 def fast() -> RSCLSettings:
-    """Return settings for two CPU cores: half the layers, background relations as tasks, few steps."""
+    """Return settings for two CPU cores: one layer, background relations as tasks, eight of them a step, few steps."""
     return RSCLSettings(
-        num_layers=2,
-        dropout=0.2,
+        num_layers=1,
         regime="in-train",
+        background_share=0.8,
         batch_size=128,
+        relations_per_step=8,
         masking_weight=0.0,
         pretraining_steps=4000,
-        steps=2500,
+        steps=3500,
         schedule="linear",
-        validate_every=500,
-        valid_queries=100,
+        validate_every=700,
+        valid_queries=150,
         checkpoint_every=500,
     )
 
@@ -134,13 +135,12 @@ def demo() -> RSCLSettings:
     return replace(
         fast(),
         width=64,
-        num_layers=1,
         dropout=0.1,
         max_neighbors=6,
         max_distant=4,
-        regime="in-train",
         background_share=0.6,
         batch_size=64,
+        relations_per_step=1,
         pretraining_steps=2500,
         pretraining_batch_size=128,
         pretraining_rate=3e-3,
