@@ -1,10 +1,13 @@
 import json
+import subprocess
 import sys
 from dataclasses import replace
 
 import pytest
 
+from tripleshot.catalog import load_dataset
 from tripleshot.cli import main
+from tripleshot.cli.train import keep_run
 from tripleshot.config import demo as demo_settings
 
 
@@ -142,7 +145,7 @@ def test_a_figure_is_drawn(run, tmp_path):
     assert (tmp_path / "figure.png").stat().st_size > 1000
 
 
-SMALL = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 4)
+SMALL = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 8)
 TINY_RUN = (*SMALL, "--pretraining-steps", 4, "--steps", 6)
 
 
@@ -171,6 +174,73 @@ def test_a_run_refuses_other_data(run, triples, tmp_path):
     assert "the weights would not fit its ids" in err
 
 
+PAIRS = ("Barcelona | Mediterranean Sea", "city/mumbai-in|sea/arabian-sea", "Odesa | Black Sea")
+EXAMPLES = tuple(word for pair in PAIRS for word in ("--example", pair))
+
+
+@pytest.fixture(scope="module")
+def evidence_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evidence")
+    keep_run("atlas", load_dataset("atlas"), folder, "evidence", 5)
+    return folder
+
+
+def test_a_method_that_does_not_learn_makes_a_run_too(run, tmp_path):
+    code, out, err = run("train", "atlas", tmp_path / "run", "--method", "linked")
+    assert (code, err) == (0, "")
+    assert "tripleshot ask" in out
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"config.json", "calibration.json", "log.jsonl"}
+    assert run("ask", tmp_path / "run", *EXAMPLES, "--head", "Baku")[0] == 0
+    assert run("evaluate", "atlas", "--run", tmp_path / "run", "--split", "valid")[0] == 0
+
+
+def test_a_question_is_answered_and_explained(run, evidence_run):
+    code, out, err = run("ask", evidence_run, *EXAMPLES, "--head", "Baku", "--top", 3, "--explain")
+    assert (code, err) == (0, "")
+    assert "Caspian Sea" in out
+    assert "confidence" in out
+    assert "Why Caspian Sea for Baku?" in out
+
+
+def test_answers_are_printed_as_json(run, evidence_run):
+    code, out, _ = run("ask", evidence_run, *EXAMPLES, "--head", "Baku", "--head", "city/mumbai-in", "--json")
+    assert code == 0
+    first, second = json.loads(out)["results"]
+    assert first["head"]["label"] == "Baku"
+    assert first["num_candidates"] == second["num_candidates"] + 1
+    best = first["answers"][0]
+    assert best["rank"] == 1
+    assert best["entity"]["name"] == "sea/caspian-sea"
+    assert best.keys() == {"rank", "entity", "score", "confidence", "is_known"}
+    words = ("--head", "city/mumbai-in", "--json", "--with-known", "--explain", "--top", 100)
+    (result,) = json.loads(run("ask", evidence_run, *EXAMPLES, *words)[1])["results"]
+    assert result["num_candidates"] == len(result["answers"]) == first["num_candidates"]
+    assert sum(one["is_known"] for one in result["answers"]) == 1
+    assert result["text"].startswith("Why ")
+
+
+def test_many_questions_go_from_file_to_file(run, evidence_run, tmp_path):
+    (tmp_path / "examples.tsv").write_text("Barcelona\tMediterranean Sea\n\nMumbai\tArabian Sea\n")
+    (tmp_path / "heads.txt").write_text("Baku\nOdesa\n")
+    files = ("--examples", tmp_path / "examples.tsv", "--heads", tmp_path / "heads.txt")
+    code, out, err = run("ask", evidence_run, *files, "--out", tmp_path / "out.tsv", "--candidates", "sea", "--top", 2)
+    assert (code, err) == (0, "")
+    assert "2 heads" in out
+    assert (tmp_path / "out.tsv").read_text().count("\n") == 5
+
+
+def test_new_triples_can_be_asked_about(run, evidence_run, tmp_path):
+    (tmp_path / "new.tsv").write_text("city/new-baku\tin_country\tcountry/azerbaijan\n")
+    code, out, err = run("ask", evidence_run, *EXAMPLES, "--head", "city/new-baku", "--add", tmp_path / "new.tsv")
+    assert (code, err) == (0, "")
+    assert "1 │ Caspian Sea" in out
+
+
+def test_an_answer_is_drawn(run, evidence_run, tmp_path):
+    assert run("ask", evidence_run, *EXAMPLES, "--head", "Baku", "--picture", tmp_path / "baku.png")[0] == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"baku-neighbors.png"}
+
+
 def test_methods_are_listed(run):
     code, out, _ = run("methods")
     assert code == 0
@@ -186,6 +256,12 @@ def test_methods_are_listed(run):
         (("data", "fetch", "atlas"), "atlas comes with the package"),
         (("evaluate", "atlas", "--method", "rscl"), "rscl has to learn first"),
         (("evaluate", "atlas"), "say what to evaluate"),
+        (("train", "atlas", "nowhere", "--method", "evidense"), "did you mean 'evidence'?"),
+        (("ask", "nowhere", *EXAMPLES), "say what to ask"),
+        (("ask", "nowhere", *EXAMPLES, "--head", "Baku"), "nowhere: not a run"),
+        (("ask", "nowhere", "--example", "Baku", "--head", "Baku"), 'expected "HEAD | TAIL"'),
+        (("ask", "nowhere", "--examples", "none.tsv", "--head", "Baku"), "none.tsv: cannot be read"),
+        (("ask", "nowhere", *EXAMPLES, "--head", "Baku", "--out", "out.xlsx"), "answers are written as"),
     ],
 )
 def test_the_users_mistakes_are_named(run, words, message):
@@ -195,8 +271,32 @@ def test_the_users_mistakes_are_named(run, words, message):
     assert err.count("\n") == 1
 
 
+def test_asking_a_run_without_a_network_waits_for_nothing_heavy(evidence_run):
+    lines = (
+        "import sys",
+        "from tripleshot.cli import app",
+        f"app({['ask', str(evidence_run), *EXAMPLES, '--head', 'Baku']!r}, result_action='return_value')",
+        "print([name for name in ('torch', 'matplotlib') if name in sys.modules])",
+    )
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
+    assert done.stdout.endswith("[]\n"), done.stderr
+
+
+def test_an_unknown_entity_suggests_the_nearest(run, evidence_run):
+    code, _, err = run("ask", evidence_run, *EXAMPLES, "--head", "Bakuu")
+    assert code == 1
+    assert "unknown entity 'Bakuu': did you mean city/baku-az" in err
+
+
+def test_a_wrong_line_of_examples_is_named(run, tmp_path):
+    (tmp_path / "examples.tsv").write_text("a\tb\na b\n")
+    code, _, err = run("ask", tmp_path, "--examples", tmp_path / "examples.tsv", "--head", "x")
+    assert code == 1
+    assert "examples.tsv:2: expected head, tab, tail" in err
+
+
 def test_help_teaches(run):
-    for words in ((), ("data", "make"), ("evaluate",), ("data", "fetch")):
+    for words in ((), ("data", "make"), ("evaluate",), ("data", "fetch"), ("ask",)):
         code, out, _ = run(*words, "--help")
         assert code == 0
         assert "Usage: tripleshot" in out

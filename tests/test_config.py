@@ -1,8 +1,8 @@
-from dataclasses import asdict, fields
+from dataclasses import asdict
 
 import pytest
 
-from tripleshot.config import PRESETS, Overrides, RSCLSettings, fast, paper, read_settings
+from tripleshot.config import PRESETS, RSCLSettings, paper
 from tripleshot.errors import InputError
 
 
@@ -14,37 +14,9 @@ def test_the_papers_values_are_the_defaults():
     assert (settings.learning_rate, settings.steps, settings.validate_every) == (1e-3, 300_000, 10_000)
 
 
-def test_every_setting_is_explained_and_can_be_overridden():
-    assert RSCLSettings.__doc__ is not None
-    for field in fields(RSCLSettings):
-        assert f"        {field.name}: " in RSCLSettings.__doc__
-    assert {field.name for field in fields(Overrides)} == {field.name for field in fields(RSCLSettings)}
-
-
 def test_presets_survive_their_way_through_json():
     for preset in PRESETS.values():
         assert RSCLSettings(**asdict(preset())) == preset()
-
-
-def test_a_toml_file_replaces_some_settings(tmp_path):
-    (tmp_path / "my.toml").write_text('width = 50\nregime = "in-train"\nmargin = 3\n')
-    settings = read_settings(tmp_path / "my.toml", fast())
-    assert (settings.width, settings.regime, settings.margin) == (50, "in-train", 3)
-    assert settings.num_layers == fast().num_layers
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("widht = 50", "unknown setting 'widht'; did you mean 'width'"),
-        ('width = "wide"', "width is a int, found 'wide'"),
-        ("width = ", "cannot be read as TOML"),
-    ],
-)
-def test_a_bad_file_is_named(tmp_path, text, message):
-    (tmp_path / "my.toml").write_text(text)
-    with pytest.raises(InputError, match=f"my.toml: {message}"):
-        read_settings(tmp_path / "my.toml", fast())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,13 @@ import json
 import pytest
 
 from graphs import make_graph
-from tripleshot.entity_types import read_type_mapping, types_from_mapping, types_from_names, types_from_relation
+from tripleshot.entity_types import (
+    read_type_mapping,
+    types_from_mapping,
+    types_from_names,
+    types_from_relation,
+    with_types_from_names,
+)
 from tripleshot.errors import InputError
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -77,3 +83,16 @@ def test_a_bad_mapping_file_is_named_with_its_line(tmp_path, name, content, mess
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_type_mapping(path)
+
+
+def test_new_entities_take_the_type_that_their_name_begins_with_if_there_is_one():
+    graph = make_graph([("city/a", "r", "country/b"), ("c", "r", "c")], {"city/a": "city", "country/b": "country"})
+    more = graph.with_triples([("city/x", "r", "planet/y"), ("country/z", "r", "c")])
+    typed = types_by_name(more, with_types_from_names(more, graph.num_entities).types)
+    assert typed == {
+        **types_by_name(graph, graph.types),
+        "city/x": ["city"],
+        "country/z": ["country"],
+        "planet/y": [],
+    }
+    assert with_types_from_names(more.with_types(None), 3).types is None

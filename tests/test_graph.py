@@ -4,6 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_names import named
+from graphs import make_graph
+from tripleshot.errors import InputError
 from tripleshot.graph import EntityTypes, KnowledgeGraph
 from tripleshot.vocabulary import Vocabulary
 
@@ -106,3 +108,29 @@ def test_types_of_several_entities_are_joined():
     assert [types.names[index] for index in types.of(np.array([0, 1, 3]))] == ["person", "city"]
     assert types.members(np.array([0, 2])).tolist() == [0, 2]
     assert types.members(np.array([], dtype=np.int64)).tolist() == []
+
+
+def test_more_triples_leave_ids_as_they_are():
+    graph = make_graph([("a", "r", "b"), ("b", "s", "c")], {"a": "x", "b": "y"})
+    more = graph.with_triples([("d", "r", "a"), ("a", "t", "e"), ("a", "r", "b"), ("d", "r", "a"), ("b", "r", "a")])
+    assert more.entities.names.to_pylist() == ["a", "b", "c", "d", "e"]
+    assert more.relations.names.to_pylist() == ["r", "s", "t"]
+    assert named(more) == [*named(graph), ("d", "r", "a"), ("a", "t", "e"), ("b", "r", "a")]
+    assert graph.types is not None
+    assert more.types is not None
+    assert more.types.of(np.array([0])).tolist() == graph.types.of(np.array([0])).tolist()
+    assert more.types.of(np.array([3, 4])).tolist() == []
+    assert more.degrees.tolist() == [4, 3, 1, 1, 1]
+    assert named(graph.with_triples([])) == named(graph)
+
+
+def test_labels_stay_when_triples_are_added():
+    graph = make_graph([("a", "r", "b")]).with_labels({"a": "Alpha"})
+    more = graph.with_triples([("z", "r", "a")])
+    assert [more.entities.label(index) for index in range(3)] == ["Alpha", "b", "z"]
+
+
+@pytest.mark.parametrize("triples", [[("a", "b")], [("a", "b", 3)], [("a", "b", " ")], ["ab"]])
+def test_what_is_no_triple_is_not_added(triples):
+    with pytest.raises(InputError, match="expected triples"):
+        make_graph([("a", "r", "b")]).with_triples(triples)

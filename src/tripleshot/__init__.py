@@ -1,6 +1,7 @@
 """Few-shot knowledge graph completion: a graph, a new relation, K examples; ranked answers with reasons."""
 
-from tripleshot.answering import Answer, answer
+from tripleshot.answer_files import write_answers
+from tripleshot.answering import Answer, Answerer, answer
 from tripleshot.catalog import fetch_dataset, load_dataset
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.dataset_files import content_hash, save_dataset
@@ -15,6 +16,7 @@ from tripleshot.readers import read_graph
 __all__ = [
     "METHODS",
     "Answer",
+    "Answerer",
     "EntityTypes",
     "FewShotDataset",
     "InputError",
@@ -35,4 +37,5 @@ __all__ = [
     "read_graph",
     "save_dataset",
     "summarize",
+    "write_answers",
 ]

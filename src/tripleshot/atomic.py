@@ -11,14 +11,21 @@ from tripleshot.errors import InputError, TripleshotError
 
 def write_file(path: Path, content: bytes) -> None:
     """Write a file: whatever happens, it is the old one or the whole new one."""
+    with new_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Give a temporary path to write to, and put it in place in one step once the block has ended well."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as aside:
             temporary = Path(aside) / path.name
-            temporary.write_bytes(content)
+            yield temporary
             temporary.replace(path)
     except OSError as error:
-        raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
+        raise TripleshotError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 @contextmanager

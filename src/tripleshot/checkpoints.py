@@ -5,6 +5,7 @@ moment leaves the last good one.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from tripleshot.atomic import write_file
+from tripleshot.csr import IntArray
 from tripleshot.errors import InputError
 
 WEIGHTS = "weights.safetensors"
@@ -27,11 +29,14 @@ def save_weights(module: nn.Module, folder: Path) -> None:
     write_file(folder / WEIGHTS, save(state))
 
 
-def load_weights(module: nn.Module, folder: Path) -> None:
-    """Read weights that fit the module."""
+def load_weights(module: nn.Module, folder: Path, rows: Mapping[str, IntArray] | None = None) -> None:
+    """Read weights that fit the module, or whose `rows`, by the name of the weights, fit it."""
     path = folder / WEIGHTS
     try:
-        module.load_state_dict(load_file(path))
+        state = load_file(path)
+        for name, taken in (rows or {}).items():
+            state[name] = state[name][torch.from_numpy(taken)]
+        module.load_state_dict(state)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: not readable as weights: {error}") from None
     except RuntimeError as error:

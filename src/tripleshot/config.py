@@ -1,13 +1,11 @@
 """Settings of RSCL, all in one place; presets are functions."""
 
-import tomllib
-from dataclasses import dataclass, fields, make_dataclass, replace
-from pathlib import Path
-from typing import Literal, get_type_hints
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from tripleshot.contexts import TopNeighbors
 from tripleshot.episodes import Regime
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError
 from tripleshot.schedules import Schedule
 
 RelationToken = Literal["shared", "own", "difference"]
@@ -151,29 +149,4 @@ def demo() -> RSCLSettings:
     )
 
 
-Overrides = make_dataclass(
-    "Overrides",
-    [(field.name, get_type_hints(RSCLSettings)[field.name] | None, None) for field in fields(RSCLSettings)],
-    frozen=True,
-)
-"""Single settings to put in place of others; None leaves one as it is."""
-Overrides.__doc__ = RSCLSettings.__doc__
-Overrides.__module__ = __name__  # the command line looks into classes of modules only
-
 PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo}
-
-
-def read_settings(path: Path, base: RSCLSettings) -> RSCLSettings:
-    """Return settings with the values of a TOML file in place of some."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as TOML: {error}") from None
-    known = {field.name: field.type for field in fields(RSCLSettings)}
-    for name, value in values.items():
-        if name not in known:
-            raise InputError(f"{path}: unknown setting {name!r}{nearest(name, list(known))}")
-        wanted = type(getattr(base, name))
-        if not isinstance(value, wanted) and not (wanted is float and isinstance(value, int)):
-            raise InputError(f"{path}: {name} is a {wanted.__name__}, found {value!r}")
-    return replace(base, **values)

@@ -26,6 +26,19 @@ def types_from_names(graph: KnowledgeGraph) -> EntityTypes:
     return EntityTypes.from_pairs(np.flatnonzero(typed), found.drop_null(), graph.num_entities)
 
 
+def with_types_from_names(graph: KnowledgeGraph, first: int) -> KnowledgeGraph:
+    """Give entities from an id on the type that their names begin with, if the graph has a type of that name."""
+    if graph.types is None:
+        return graph
+    found = pc.struct_field(pc.extract_regex(graph.entities.names[first:], PREFIX_PATTERN), "type")
+    known = pc.index_in(found, value_set=pa.array(graph.types.names, type=pa.large_string()))
+    is_typed = pc.is_valid(known).to_numpy(zero_copy_only=False)
+    offsets = graph.types.offsets.copy()
+    offsets[first + 1 :] += np.cumsum(is_typed)
+    values = np.concatenate([graph.types.values, known.drop_null().to_numpy()])
+    return graph.with_types(EntityTypes(graph.types.names, offsets, values))
+
+
 def types_from_relation(graph: KnowledgeGraph, relation: str) -> EntityTypes:
     """Take the tails of a type relation as types; `rdf:type` or `P31` also find an IRI that ends in it."""
     rows = graph.relation_ids == resolve_relation(graph, relation)

@@ -4,16 +4,18 @@ The background graph G' of the paper (section III). It is immutable: what is der
 is first asked for. A triple costs 12 bytes as ids and 16 more once neighbors are asked for (both directions).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tripleshot import csr
 from tripleshot.csr import IntArray, frozen
+from tripleshot.errors import InputError
 from tripleshot.vocabulary import Vocabulary
 
 INVERSE_SUFFIX = "_inv"
@@ -53,6 +55,10 @@ class EntityTypes:
         offsets, entities = self._members
         positions, _ = csr.expand(offsets, np.asarray(types))
         return np.unique(entities[positions])
+
+    def extended(self, num_entities: int) -> "EntityTypes":
+        """Return the same types for more entities; those past the present ones have none."""
+        return replace(self, offsets=frozen(np.pad(self.offsets, (0, num_entities + 1 - len(self.offsets)), "edge")))
 
     @cached_property
     def _members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
@@ -177,6 +183,36 @@ class KnowledgeGraph:
             self.types,
         )
 
+    def with_triples(self, triples: Iterable[tuple[str, str, str]]) -> "KnowledgeGraph":
+        """Return the graph with more triples, given by name; what it has already is left as it is.
+
+        Ids stay what they are: new entities and relations follow the present ones in order of appearance, heads before
+        tails, and have no type and no label.
+        """
+        heads, middles, tails = _columns(triples)
+        entities = self.entities.with_names(pa.concat_arrays([heads, tails]))
+        relations = self.relations.with_names(middles)
+        added = np.stack([entities.find(heads), relations.find(middles), entities.find(tails)], axis=1)
+        added = added[self._is_new(added, len(entities))]
+        return KnowledgeGraph(
+            entities,
+            relations,
+            np.concatenate([self.head_ids, added[:, 0]]),
+            np.concatenate([self.relation_ids, added[:, 1]]),
+            np.concatenate([self.tail_ids, added[:, 2]]),
+            None if self.types is None else self.types.extended(len(entities)),
+        )
+
+    def _is_new(self, triples: npt.NDArray[np.int32], num_entities: int) -> npt.NDArray[np.bool_]:
+        """Tell which triples, shape (n, 3), are neither here nor earlier among them."""
+        keys = triples[:, 0].astype(np.int64) * num_entities + triples[:, 2]
+        near = np.flatnonzero(np.isin(self.head_ids.astype(np.int64) * num_entities + self.tail_ids, keys))
+        known = np.stack([column[near] for column in (self.head_ids, self.relation_ids, self.tail_ids)], axis=1)
+        _, first = np.unique(np.concatenate([known, triples]), axis=0, return_index=True)
+        is_first = np.zeros(len(known) + len(triples), dtype=bool)
+        is_first[first] = True
+        return is_first[len(known) :]
+
     def with_types(self, types: EntityTypes | None) -> "KnowledgeGraph":
         """Return the same graph with these entity types."""
         return replace(self, types=types)
@@ -190,3 +226,15 @@ class KnowledgeGraph:
             entities=self.entities.with_labels(entities) if entities else self.entities,
             relations=self.relations.with_labels(relations) if relations else self.relations,
         )
+
+
+def _columns(triples: Iterable[tuple[str, str, str]]) -> list[pa.LargeStringArray]:
+    """Return heads, relations and tails, each as an array of names."""
+    try:
+        rows = [(head, relation, tail) for head, relation, tail in triples]
+        columns = [pa.array([row[place] for row in rows], type=pa.large_string()) for place in range(3)]
+    except (ValueError, TypeError, pa.ArrowException):
+        raise InputError("expected triples of head, relation and tail as strings") from None
+    if any(pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py() or column.null_count for column in columns):
+        raise InputError("expected triples of three names, found an empty one")
+    return columns

@@ -5,7 +5,7 @@ Evaluating, answering, serving and the paper's tables are written against it onc
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,25 @@ class Method(Protocol):
 
 class LearningMethod(Method, Protocol):
     """A method that is trained, and whose weights can be kept."""
+
+    def fit(
+        self,
+        dataset: FewShotDataset,
+        shots: int,
+        folder: Path | None = None,
+        resume: bool = False,
+        observer: Any = None,  # noqa: ANN401 (a training.Observer; methods stand below the trainer)
+    ) -> None:
+        """Learn, choose on the valid tasks, and keep weights, checkpoint and log in a folder.
+
+        Args:
+            dataset: background, train tasks to learn from, valid tasks to choose on.
+            shots: K.
+            folder: None keeps nothing on disk.
+            resume: go on from the checkpoint in the folder.
+            observer: is told about every step.
+        """
+        ...
 
     def restore(self, dataset: FewShotDataset, folder: Path) -> None:
         """Take the weights of a run that was trained on this dataset."""

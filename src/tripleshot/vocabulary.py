@@ -78,6 +78,14 @@ class Vocabulary:
         texts = pa.array(labels.values(), type=pa.large_string())
         return Vocabulary(self.kind, self.names, pc.take(texts, pc.index_in(self.names, value_set=known)))
 
+    def with_names(self, names: pa.LargeStringArray) -> "Vocabulary":
+        """Return the same names, then those of these that are new, each once, without labels."""
+        new = pc.unique(pc.filter(names, pc.invert(pc.is_in(names, value_set=self.names))))
+        labels = self.labels
+        if labels is not None:
+            labels = pa.concat_arrays([labels, pa.nulls(len(new), pa.large_string())])
+        return Vocabulary(self.kind, pa.concat_arrays([self.names, new]), labels)
+
     @cached_property
     def has_labels(self) -> bool:
         """Whether anything here has a label."""

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from cyclopts import App
 from rich.console import Console
 
+from tripleshot.cli.ask import ask_command
 from tripleshot.cli.data import app as data_app
 from tripleshot.cli.evaluate import evaluate_command, methods_command
 from tripleshot.errors import InputWarning, TripleshotError
@@ -20,9 +21,11 @@ app = App(
     version=lambda: version("tripleshot"),
 )
 app.command("tripleshot.cli.demo:demo", name="demo", help="Train on a small graph and answer questions; start here.")
+app.command(ask_command, name="ask")
 app.command(data_app)
 app.command(evaluate_command, name="evaluate")
 app.command(methods_command, name="methods")
+app.command("tripleshot.cli.serve:serve_command", name="serve", help="Answer over HTTP, with a page for the browser.")
 app.command("tripleshot.cli.train:train_command", name="train", help="Train a method and keep the best weights.")
 app.register_install_completion_command()
 

@@ -23,7 +23,6 @@ from tripleshot.errors import InputError, TripleshotError
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.making import SplittingRule, make_dataset
 from tripleshot.nell_layout import write_nell_layout
-from tripleshot.paper.neighbor_figure import draw_neighbor_figure
 from tripleshot.readers import read_graph
 from tripleshot.results import write_json
 from tripleshot.statistics import describe_dataset
@@ -58,6 +57,8 @@ def stats(data: str, *, shots: int = 5, figure: Path | None = None, json: Path |
     if json:
         write_json({"dataset": dataset.name, "data_hash": content_hash(dataset), **asdict(statistics)}, json)
     if figure:
+        from tripleshot.paper.neighbor_figure import draw_neighbor_figure  # nobody else waits for matplotlib
+
         draw_neighbor_figure(dataset, figure)
         console.print(f"figure written to {figure}")
 

@@ -1,7 +1,7 @@
 """`tripleshot demo`: the main job, on the embedded graph."""
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +84,7 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         console.print(line)
     console.print()
     shutil.rmtree(run, ignore_errors=True)
-    train_run(ATLAS, dataset, run, "rscl", SHOTS, demo_settings())
+    train_run(ATLAS, dataset, run, "rscl", SHOTS, asdict(demo_settings()))
     methods = {name: make_method(name) for name, entry in METHODS.items() if not entry.learns}
     for method in methods.values():
         method.fit(dataset, SHOTS)
@@ -116,7 +116,7 @@ def show_question(dataset: FewShotDataset, question: Question, methods: dict[str
     truth = task.known_tails(head).tolist()
     for name in ("rscl", "evidence"):
         console.print(name, style="cyan")
-        for found in answer(methods[name], dataset.graph, support, head, top=3):
+        for found in answer(methods[name], dataset.graph, support, head, top=3, with_reasons=True):
             mark = "  [green]✓ true[/green]" if found.entity in truth else ""
             console.print(f"  {found.rank}. [bold]{found.label}[/bold]{mark}")
             for reason in found.reasons[:1]:

@@ -8,7 +8,7 @@ from typing import Any
 from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError, nearest
 from tripleshot.method import LearningMethod, Method
-from tripleshot.storage import RunConfig, load_config, require_same_data
+from tripleshot.storage import RunConfig, load_config, require_known_names, require_same_data
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,28 @@ class MethodEntry:
     def make_with(self, settings: dict[str, Any], device: str = "cpu") -> LearningMethod:
         """Return a method that learns, with these settings."""
         return self._class().with_settings(settings, device)
+
+    def restore(self, config: RunConfig, folder: Path, dataset: FewShotDataset, device: str = "cpu") -> Method:
+        """Return the method of a run, ready to score on a dataset: with its weights, or fitted if it does not learn."""
+        if not self.learns:
+            method = self._class()(**config.settings)
+            method.fit(dataset, config.shots)
+            return method
+        learned = self.make_with(config.settings, device)
+        learned.restore(dataset, folder)
+        return learned
+
+    @property
+    def settings(self) -> type:
+        """The class of the settings of a method that learns."""
+        return self._class().Settings
+
+    def preset(self, name: str) -> Any:  # noqa: ANN401 (each method has settings of its own)
+        """Return settings to start from."""
+        presets = self._class().presets
+        if name not in presets:
+            raise InputError(f"there is no preset {name!r}, there are {', '.join(presets)}{nearest(name, [*presets])}")
+        return presets[name]()
 
     def _class(self) -> Any:  # noqa: ANN401 (the classes share a protocol, not a base)
         module, _, name = self.place.partition(":")
@@ -69,10 +91,22 @@ def make_method(name: str) -> Method:
     return find_method(name).make()
 
 
-def load_run(folder: Path, dataset: FewShotDataset, device: str = "cpu") -> tuple[LearningMethod, RunConfig]:
-    """Return the trained method of a run, ready to score, and what the run is."""
+def load_run(
+    folder: Path, dataset: FewShotDataset, device: str = "cpu", same_data: bool = True
+) -> tuple[Method, RunConfig]:
+    """Return the method of a run, ready to score, and what the run is.
+
+    Args:
+        folder: that `tripleshot train` has written.
+        dataset: to score on.
+        device: where to compute.
+        same_data: refuse any data but those of the training, as an honest evaluation must. Otherwise entities and
+            relations are matched by name, and those that are new to the run are counted in an `InputWarning`.
+    """
     config = load_config(folder)
-    require_same_data(config, dataset)
-    method = find_method(config.method).make_with(config.settings, device)
-    method.restore(dataset, folder)
-    return method, config
+    entry = find_method(config.method)
+    if same_data:
+        require_same_data(config, dataset)
+    elif entry.learns:
+        require_known_names(config, dataset, folder)
+    return entry.restore(config, folder, dataset, device), config

@@ -132,10 +132,10 @@ class Evidence:
 
     def _rules(self, support: IntArray) -> PathRules:
         """Mine once for all queries of a relation."""
-        key = np.ascontiguousarray(support).tobytes()
-        if self._mined is None or self._mined[0] != key:
-            self._mined = key, mine_path_rules(self.graph, support)
-        return self._mined[1]
+        key, known = np.ascontiguousarray(support).tobytes(), self._mined  # another thread may replace it meanwhile
+        if known is None or known[0] != key:
+            self._mined = known = key, mine_path_rules(self.graph, support)
+        return known[1]
 
     def _path_reasons(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         rules = self._rules(support)

@@ -1,6 +1,5 @@
 """RSCL as a method: it learns from masked contexts and episodes, and scores each candidate by its own context."""
 
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,22 +11,28 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from tripleshot.checkpoints import load_weights, save_weights
-from tripleshot.config import RSCLSettings, fast
+from tripleshot.attending import attend
+from tripleshot.checkpoints import load_weights
+from tripleshot.config import PRESETS, RSCLSettings, fast
 from tripleshot.contexts import NUM_SPECIAL, RELATION, ContextExtractor, Contexts, Hidden, Tokens
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
 from tripleshot.episodes import Episode, EpisodeSampler
-from tripleshot.evaluation import evaluate, sample_queries, summarize
 from tripleshot.losses import ranking_loss
 from tripleshot.masking import mask, masking_loss
-from tripleshot.method import FloatArray
+from tripleshot.method import Attention, FloatArray
+from tripleshot.methods.fitting import Fitting, fit_module
+from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.rscl import RSCL, Batch, Representation
-from tripleshot.training import Losses, Observer, Stage, Trainer, Watching
+from tripleshot.storage import load_vocabulary
+from tripleshot.training import Losses, Observer, Stage, Watching
 
 
 class RSCLMethod:
     """Relation-specific context learning (the paper's model) on one dataset."""
+
+    Settings = RSCLSettings
+    presets = PRESETS
 
     def __init__(self, settings: RSCLSettings | None = None, device: str = "cpu") -> None:
         """Choose settings, the fast preset by default; the network is made when the dataset is known."""
@@ -82,33 +87,14 @@ class RSCLMethod:
             resume: go on from the checkpoint in the folder.
             observer: is told about every step.
         """
-        self.prepare(dataset)
-        with tempfile.TemporaryDirectory() as temporary:
-            place = folder or Path(temporary)
-            self._train(shots, place, resume, observer)
-            self._load(place)
-
-    def _train(self, shots: int, folder: Path, resume: bool, observer: Observer | None) -> None:
         settings = self.settings
-        chosen = sample_queries(self.dataset, shots, settings.valid_queries, settings.seed)
+        self.prepare(dataset)
+        watching = Watching(settings.validate_every, settings.patience, settings.checkpoint_every, settings.clip)
+        fitting = Fitting(dataset, shots, settings.valid_queries, settings.seed, watching, folder, resume, observer)
+        fit_module(self, self.module, self.stages(shots), fitting, self._forget)
 
-        def validate() -> float:
-            self._encoded = None
-            mrr = summarize(evaluate(self, chosen, shots, "valid").ranks).micro["mrr"]
-            self._encoded = None
-            return mrr
-
-        trainer = Trainer(
-            self.module,
-            self.stages(shots),
-            folder,
-            settings.seed,
-            validate,
-            keep=lambda: save_weights(self.module, folder),
-            watching=Watching(settings.validate_every, settings.patience, settings.checkpoint_every, settings.clip),
-            observer=observer,
-        )
-        trainer.run(resume)
+    def _forget(self) -> None:
+        self._encoded = None
 
     def stages(self, shots: int) -> list[Stage]:
         """Return what training goes through: masked contexts of the background, then episodes."""
@@ -168,7 +154,10 @@ class RSCLMethod:
         heads = np.concatenate([support[..., 0].ravel(), queries[..., 0].ravel(), repeated.ravel()])
         tails = np.concatenate([support[..., 1].ravel(), queries[..., 1].ravel(), negatives.ravel()])
         asked = np.concatenate(
-            [np.repeat(np.arange(len(episodes)), part[0].size) for part in (support[..., 0], queries[..., 0], negatives)]
+            [
+                np.repeat(np.arange(len(episodes)), part[0].size)
+                for part in (support[..., 0], queries[..., 0], negatives)
+            ]
         )
         hidden = np.array([-1 if episode.hidden is None else episode.hidden for episode in episodes])
         contexts = self.extractor.extract(
@@ -243,18 +232,30 @@ class RSCLMethod:
 
     @torch.inference_mode()
     def _encode_support(self, support: IntArray) -> Representation:
-        key = np.ascontiguousarray(support).tobytes()
-        if self._encoded is None or self._encoded[0] != key:
+        key, known = np.ascontiguousarray(support).tobytes(), self._encoded  # another thread may replace it meanwhile
+        if known is None or known[0] != key:
             contexts = self.extractor.extract(support[:, 0], support[:, 1])
-            self._encoded = key, self.module(self._asking(contexts, support))
-        return self._encoded[1]
+            self._encoded = known = key, self.module(self._asking(contexts, support))
+        return known[1]
 
     def restore(self, dataset: FewShotDataset, folder: Path) -> None:
-        """Take the weights of a run that was trained on this dataset."""
+        """Take the weights of a run; what this dataset names and the run has never seen is read as [MASK]."""
         self.prepare(dataset)
-        self._load(folder)
+        trained = load_vocabulary(folder)
+        if trained is None or trained.fits(dataset.graph):
+            self._load(folder)
+        else:
+            self._load(folder, {"elements.weight": trained_rows(self.tokens, dataset.graph, trained)})
 
-    def _load(self, folder: Path) -> None:
-        load_weights(self.module, folder)
-        self._encoded = None
+    def _load(self, folder: Path, rows: dict[str, IntArray] | None = None) -> None:
+        load_weights(self.module, folder, rows)
+        self._forget()
         self.module.eval()
+
+    def attention(self, support: IntArray, head: int, tail: int) -> Attention:
+        """Return what the network weighs to score a tail."""
+        self.module.eval()
+        of_head, of_tail = (self.extractor.neighbors(np.array([entity])) for entity in (head, tail))
+        contexts = self.extractor.join(np.array([head]), np.array([tail]), RELATION, of_head, of_tail)
+        examples = self._encode_support(support)
+        return attend(self.module, self._asking(contexts, support), examples, of_head, of_tail)

@@ -1,0 +1,231 @@
+"""Ask a real server: latency, answers a second and memory, every response compared with the answer computed alone.
+
+Starts `tripleshot serve` for each run, asks questions of the test tasks from 1, 8 and 64 clients at once, and compares
+every response with what the library says in this process. The NELL-One questions have about 2,000 candidates each.
+Then one server answers many small questions in a row while its memory is watched.
+
+    python benchmarks/serving.py --run atlas-run --run nell-run --json results/serving.json
+"""
+
+import argparse
+import asyncio
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from measuring import describe_machine
+from tripleshot.answering import Answerer
+from tripleshot.dataset_files import content_hash
+from tripleshot.results import write_json
+
+TOP = 10
+CLIENTS = (1, 8, 64)
+MAX_QUESTIONS = 32  # different ones, asked again and again
+WATCHED_CLIENTS = 8
+NUM_READINGS = 10
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with the answer computed alone: tail ids and scores."""
+
+    body: dict[str, Any]
+    expected: list[tuple[int, float]]
+    num_candidates: int
+
+
+@dataclass(frozen=True)
+class Load:
+    """What some clients saw.
+
+    Attributes:
+        clients: how many asked at once.
+        requests: how many in all; `differing` of them got another answer than alone, or none.
+        p50_ms: median latency; `p99_ms` likewise.
+        answers_per_second: heads answered in a second.
+    """
+
+    clients: int
+    requests: int
+    differing: int
+    p50_ms: float
+    p99_ms: float
+    answers_per_second: float
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server process and its address."""
+
+    process: subprocess.Popen[str]
+    address: str
+
+    def memory(self) -> float:
+        """Return its resident memory in MiB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) / 1024
+
+
+@contextmanager
+def serving(run: Path) -> Generator[Served]:
+    """Start a server on a free port, and stop it."""
+    command = [sys.executable, "-m", "tripleshot", "serve", str(run), "--port", "0", "--max-seconds", "600"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        addresses = (re.search(r"running on (http://\S+)", line) for line in process.stderr)
+        yield Served(process, next(found[1] for found in addresses if found))
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def make_questions(answerer: Answerer, num_candidates: int) -> list[Asked]:
+    """Take questions of the test tasks, those with the wished number of candidates first, and answer them alone."""
+    shots, dataset = answerer.config.shots, answerer.dataset
+    tasks = sorted(dataset.test, key=lambda task: abs(len(answerer.candidates(task.support(shots))) - num_candidates))
+    questions = []
+    for task in tasks:
+        support = task.support(shots)
+        for head in np.unique(task.queries(shots)[:, 0])[: MAX_QUESTIONS - len(questions)].tolist():
+            body = {
+                "examples": [{"head": first, "tail": last} for first, last in support.tolist()],
+                "heads": [head],
+                "top": TOP,
+            }
+            expected = [(each.entity, each.score) for each in answerer.answer(support, head, TOP)]
+            questions.append(Asked(body, expected, len(answerer.candidates(support))))
+    return questions
+
+
+async def ask(address: str, questions: list[Asked], num_clients: int, num_requests: int) -> Load:
+    """Ask from several clients at once, each one question after the other."""
+    seconds: list[float] = []
+    differing = 0
+    remaining = iter(range(num_requests))
+
+    async def ask_some(client: httpx.AsyncClient) -> None:
+        nonlocal differing
+        for number in remaining:
+            asked = questions[number % len(questions)]
+            started = time.perf_counter()
+            response = await client.post("/answer", json=asked.body)
+            seconds.append(time.perf_counter() - started)
+            differing += not is_as_alone(response, asked)
+
+    limits = httpx.Limits(max_connections=num_clients)
+    async with httpx.AsyncClient(base_url=address, timeout=600, limits=limits) as client:
+        started = time.perf_counter()
+        await asyncio.gather(*(ask_some(client) for _ in range(num_clients)))
+        elapsed = time.perf_counter() - started
+    p50, p99 = (1000 * float(np.quantile(seconds, share)) for share in (0.5, 0.99))
+    return Load(num_clients, num_requests, differing, p50, p99, num_requests / elapsed)
+
+
+def is_as_alone(response: httpx.Response, asked: Asked) -> bool:
+    """Compare a response with the answer computed alone, to the last bit."""
+    if response.status_code != httpx.codes.OK:
+        return False
+    answers = response.json()["results"][0]["answers"]
+    return [(each["entity"]["id"], each["score"]) for each in answers] == asked.expected
+
+
+def measure_loads(run: Path, answerer: Answerer, num_candidates: int, num_requests: int) -> dict[str, Any]:
+    """Measure a run under one client and under many."""
+    questions = make_questions(answerer, num_candidates)
+    with serving(run) as served:
+        asyncio.run(ask(served.address, questions, 1, len(questions)))  # whatever is slow the first time
+        loads = [asyncio.run(ask(served.address, questions, clients, num_requests)) for clients in CLIENTS]
+    return {
+        "dataset": answerer.dataset.name,
+        "data_hash": content_hash(answerer.dataset),
+        "method": answerer.config.method,
+        "shots": answerer.config.shots,
+        "candidates": float(np.mean([question.num_candidates for question in questions])),
+        "loads": [asdict(load) for load in loads],
+    }
+
+
+def watch_memory(run: Path, answerer: Answerer, num_requests: int) -> dict[str, Any]:
+    """Read the server's memory in MiB while it answers questions with few candidates, one reading every tenth."""
+    questions = make_questions(answerer, 0)[:4]
+    with serving(run) as served:
+        asyncio.run(ask(served.address, questions, WATCHED_CLIENTS, max(num_requests // NUM_READINGS, 1)))
+        readings, differing = [served.memory()], 0
+        for _ in range(NUM_READINGS):
+            load = asyncio.run(ask(served.address, questions, WATCHED_CLIENTS, max(num_requests // NUM_READINGS, 1)))
+            differing += load.differing
+            readings.append(served.memory())
+    return {
+        "dataset": answerer.dataset.name,
+        "method": answerer.config.method,
+        "requests": num_requests,
+        "differing": differing,
+        "mib": readings,
+        "growth": readings[-1] / readings[0] - 1,
+    }
+
+
+def show(measured: list[dict[str, Any]], memory: dict[str, Any]) -> None:
+    """Print one row for each run and number of clients."""
+    table = Table("run", "candidates", "clients", "requests", "differing", "p50 ms", "p99 ms", "answers/s")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for figures in measured:
+        for load in figures["loads"]:
+            table.add_row(
+                f"{figures['method']} on {figures['dataset']}",
+                f"{figures['candidates']:,.0f}",
+                f"{load['clients']}",
+                f"{load['requests']:,}",
+                f"{load['differing']}",
+                f"{load['p50_ms']:,.1f}",
+                f"{load['p99_ms']:,.1f}",
+                f"{load['answers_per_second']:,.1f}",
+            )
+    console = Console()
+    console.print(table)
+    console.print(
+        f"memory over {memory['requests']:,} requests ({memory['method']} on {memory['dataset']}): "
+        f"{memory['mib'][0]:,.1f} MiB, then {memory['mib'][-1]:,.1f} MiB ({memory['growth']:+.2%}), "
+        f"{memory['differing']} differing"
+    )
+
+
+def main() -> None:
+    """Measure every run, watch the memory of the first, print and store the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", type=Path, action="append", required=True, help="a trained run; may be repeated")
+    parser.add_argument("--data", action="append", default=[], help="where the dataset of each run is, if it moved")
+    parser.add_argument("--requests", type=int, default=640, help="for each number of clients")
+    parser.add_argument("--candidates", type=int, default=2000, help="take questions with about so many")
+    parser.add_argument("--memory-requests", type=int, default=10_000, help="while the first run's memory is watched")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    arguments = parser.parse_args()
+    answerers = {
+        run: Answerer.load(run, data)
+        for run, data in zip(arguments.run, arguments.data or [None] * len(arguments.run), strict=True)
+    }
+    measured = [
+        measure_loads(run, answerer, arguments.candidates, arguments.requests) for run, answerer in answerers.items()
+    ]
+    first = arguments.run[0]
+    memory = watch_memory(first, answerers[first], arguments.memory_requests)
+    show(measured, memory)
+    if arguments.json:
+        write_json(describe_machine() | {"runs": measured, "memory": memory}, arguments.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""The HTTP API and the page: an `Answerer` behind FastAPI."""
+
+from tripleshot.errors import InputError
+
+try:
+    from tripleshot.server.application import create_app
+    from tripleshot.server.running import serve
+except ModuleNotFoundError as missing:
+    if (missing.name or "").startswith("tripleshot"):
+        raise
+    raise InputError(f"serving needs {missing.name}: pip install 'tripleshot[serve]'") from None
+from tripleshot.server.limits import Limits
+
+__all__ = ["Limits", "create_app", "serve"]

@@ -1,0 +1,39 @@
+"""How much one request may ask for, and how many may wait."""
+
+from dataclasses import dataclass
+
+from tripleshot.errors import InputError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a server puts up with.
+
+    Attributes:
+        max_body: bytes of a request.
+        max_examples: examples of a relation.
+        max_heads: heads asked about at once.
+        max_candidates: tails scored for a head.
+        max_top: answers for a head.
+        max_text: letters of a name or label.
+        max_listed: entities or neighbors in a list.
+        max_seconds: for a request; it is given up afterwards.
+        max_waiting: requests that wait for a free worker; more are turned away.
+        workers: requests that are answered at the same time.
+    """
+
+    max_body: int = 1_000_000
+    max_examples: int = 100
+    max_heads: int = 100
+    max_candidates: int = 1_000_000
+    max_top: int = 100
+    max_text: int = 1000
+    max_listed: int = 1000
+    max_seconds: float = 30.0
+    max_waiting: int = 64
+    workers: int = 2
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value > 0 and not (name == "max_waiting" and value == 0):
+                raise InputError(f"{name.replace('_', '-')}: must be above zero, found {value}")

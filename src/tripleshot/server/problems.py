@@ -1,0 +1,64 @@
+"""One shape for everything that can go wrong: `{"detail": "one clear sentence"}`."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from tripleshot.errors import TripleshotError
+from tripleshot.server.schemas import Problem
+from tripleshot.server.service import UnknownEntityError
+from tripleshot.server.workers import BusyError
+
+MAX_DETAIL = 500  # letters
+MEANINGS = {
+    400: "Names that are not known, or more than this server allows.",
+    401: "The bearer token is missing or wrong.",
+    404: "There is no such thing.",
+    413: "The request is too large.",
+    422: "The request is not of the documented form.",
+    503: "Too many requests wait already; try again later.",
+    504: "It took too long and was given up.",
+}
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the errors of an endpoint for OpenAPI."""
+    return {status: {"model": Problem, "description": MEANINGS[status]} for status in statuses}
+
+
+def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Make the answer to a request that failed; what UTF-8 cannot say becomes a question mark."""
+    shown = detail if len(detail) <= MAX_DETAIL else detail[:MAX_DETAIL] + "…"
+    return JSONResponse({"detail": shown.encode("utf-8", "replace").decode()}, status, headers)
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Let every error leave in the one shape."""
+
+    def show_http(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return problem(error.status_code, error.detail, dict(error.headers or {}))
+
+    def show_validation(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
+        return problem(422, f"{place}: {first['msg']}" if place else f"not JSON: {first['msg']}")
+
+    def show_input(_: Request, error: Exception) -> Response:
+        return problem(404 if isinstance(error, UnknownEntityError) else 400, str(error))
+
+    def show_busy(_: Request, error: Exception) -> Response:
+        return problem(503, "too many requests wait already; try again later", {"Retry-After": "1"})
+
+    def show_anything(_: Request, error: Exception) -> Response:
+        return problem(500, "something is wrong with the server; its log says what")
+
+    app.add_exception_handler(HTTPException, show_http)
+    app.add_exception_handler(RequestValidationError, show_validation)
+    app.add_exception_handler(TripleshotError, show_input)
+    app.add_exception_handler(BusyError, show_busy)
+    app.add_exception_handler(Exception, show_anything)

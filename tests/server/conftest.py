@@ -1,0 +1,79 @@
+import asyncio
+import threading
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from fastapi import FastAPI
+
+from tripleshot.answering import Answerer
+from tripleshot.catalog import ATLAS, load_atlas
+from tripleshot.dataset import FewShotDataset
+from tripleshot.method import Method
+from tripleshot.methods import make_method
+from tripleshot.server import Limits, create_app
+from tripleshot.storage import RunConfig
+
+EXAMPLES = [
+    {"head": "city/barcelona-es", "tail": "sea/mediterranean-sea"},
+    {"head": "city/mumbai-in", "tail": "Arabian Sea"},
+    {"head": "city/odesa-ua", "tail": "sea/black-sea"},
+]
+
+
+def answerer_of(name: str, method: Method) -> Answerer:
+    """An answerer over Atlas without a run on disk."""
+    dataset = load_atlas()
+    return Answerer(Path(), dataset, method, RunConfig(name, {}, 3, ATLAS, dataset.name, "", "", None), None)
+
+
+class SlowMethod:
+    """Scores by id, but only once it is told to go on."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
+        self.num_scored = 0
+
+    def fit(self, dataset: FewShotDataset, shots: int) -> None:
+        pass
+
+    def score(self, support: np.ndarray, head: int, tails: np.ndarray) -> np.ndarray:
+        self.has_begun.set()
+        assert self.may_go_on.wait(20)
+        self.num_scored += 1
+        return tails.astype(np.float64)
+
+
+@pytest.fixture(scope="session")
+def answerer() -> Answerer:
+    method = make_method("evidence")
+    method.fit(load_atlas(), 3)
+    return answerer_of("evidence", method)
+
+
+@pytest.fixture(scope="session")
+def client(answerer: Answerer) -> "Client":
+    return Client(create_app(answerer, Limits(), None))
+
+
+class Client:
+    """Asks an application within this process, one request at a time."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self.app = app
+
+    def get(self, path: str, **options) -> httpx.Response:
+        return asyncio.run(self._request("GET", path, options))
+
+    def post(self, path: str, **options) -> httpx.Response:
+        return asyncio.run(self._request("POST", path, options))
+
+    async def _request(self, method: str, path: str, options: dict) -> httpx.Response:
+        async with connect(self.app) as client:
+            return await client.request(method, path, **options)
+
+
+def connect(app: FastAPI) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://tripleshot", timeout=60)

@@ -1,0 +1,99 @@
+"""A real process: it answers, and stops well."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from server.conftest import EXAMPLES
+
+HEADS = ["city/baku-az", "city/odesa-ua", "city/mumbai-in", "city/lisbon-pt"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "evidence"
+    command = [
+        sys.executable,
+        "-m",
+        "tripleshot",
+        "train",
+        "atlas",
+        str(folder),
+        "--method",
+        "evidence",
+        "--shots",
+        "3",
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+@contextmanager
+def serving(run: Path, *options: str) -> Generator[tuple[subprocess.Popen, str, list[str]]]:
+    """Start a server on a free port; give its process, its address and the lines it has written."""
+    command = [sys.executable, "-m", "tripleshot", "serve", str(run), "--port", "0", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
+    lines: list[str] = []
+    assert process.stderr is not None
+    for line in process.stderr:
+        lines.append(line)
+        if found := re.search(r"running on (http://\S+)", line):
+            break
+    else:
+        pytest.fail("".join(lines))
+    drain = threading.Thread(target=lambda: lines.extend(process.stderr or ()), daemon=True)
+    drain.start()
+    try:
+        yield process, found[1], lines
+    finally:
+        process.kill()
+        process.wait()
+        drain.join()
+        process.stderr.close()
+
+
+def test_a_server_that_is_told_to_stop_finishes_running_requests_and_ends_well(run):
+    with serving(run) as (process, address, _):
+        question = {"examples": EXAMPLES, "heads": HEADS * 25, "top": 3, "candidates": "all"}
+        answers: list[httpx.Response] = []
+
+        def ask() -> None:
+            answers.append(httpx.post(f"{address}/answer", json=question, timeout=60))
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while "tripleshot_running_requests 0.0" in httpx.get(f"{address}/metrics").text and not answers:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        asking.join()
+        assert len(answers[0].json()["results"]) == 100
+
+
+def test_a_server_that_others_can_reach_without_a_token_warns(run):
+    with serving(run, "--host", "0.0.0.0") as (_, _, lines):
+        assert "warning: 0.0.0.0 can be reached by others, and there is no --token" in "".join(lines)
+
+
+def test_a_missing_extra_is_named_in_one_line():
+    script = "import sys; sys.modules['prometheus_client'] = None; from tripleshot.cli import main; main()"
+    found = subprocess.run([sys.executable, "-c", script, "serve", "x"], capture_output=True, text=True)
+    assert found.returncode == 1
+    assert found.stderr == "error: serving needs prometheus_client: pip install 'tripleshot[serve]'\n"
+
+
+def test_an_empty_token_is_refused(run):
+    command = [sys.executable, "-m", "tripleshot", "serve", str(run)]
+    found = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TRIPLESHOT_TOKEN": ""})
+    assert found.returncode == 1
+    assert "token is empty" in found.stderr
