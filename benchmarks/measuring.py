@@ -111,10 +111,9 @@ def gemm_rate(repeats: int = 10) -> float:
     return best
 
 
-def describe_run(dataset: FewShotDataset, settings: RSCLSettings) -> dict[str, Any]:
-    """Return the command, the machine, the versions and the data behind the figures."""
+def describe_machine() -> dict[str, Any]:
+    """Return the command, the machine and the versions behind the figures."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    graph = dataset.graph
     return {
         "command": shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
         "commit": commit(),
@@ -126,6 +125,13 @@ def describe_run(dataset: FewShotDataset, settings: RSCLSettings) -> dict[str, A
             "vectors": torch.backends.cpu.get_cpu_capability(),
         },
         "versions": {"python": platform.python_version()} | {package: version(package) for package in PACKAGES},
+    }
+
+
+def describe_run(dataset: FewShotDataset, settings: RSCLSettings) -> dict[str, Any]:
+    """Return the command, the machine, the versions and the data behind the figures."""
+    graph = dataset.graph
+    return describe_machine() | {
         "dataset": dataset.name,
         "data_hash": content_hash(dataset),
         "graph": {"entities": graph.num_entities, "relations": graph.num_relations, "triples": graph.num_triples},

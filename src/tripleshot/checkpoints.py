@@ -23,19 +23,21 @@ from tripleshot.errors import InputError
 WEIGHTS = "weights.safetensors"
 
 
-def save_weights(module: nn.Module, folder: Path) -> None:
+def save_weights(module: nn.Module, folder: Path, name: str = WEIGHTS) -> None:
     """Write the current weights in one step."""
     state = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
-    write_file(folder / WEIGHTS, save(state))
+    write_file(folder / name, save(state))
 
 
-def load_weights(module: nn.Module, folder: Path, rows: Mapping[str, IntArray] | None = None) -> None:
+def load_weights(
+    module: nn.Module, folder: Path, rows: Mapping[str, IntArray] | None = None, name: str = WEIGHTS
+) -> None:
     """Read weights that fit the module, or whose `rows`, by the name of the weights, fit it."""
-    path = folder / WEIGHTS
+    path = folder / name
     try:
         state = load_file(path)
-        for name, taken in (rows or {}).items():
-            state[name] = state[name][torch.from_numpy(taken)]
+        for part, taken in (rows or {}).items():
+            state[part] = state[part][torch.from_numpy(taken)]
         module.load_state_dict(state)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: not readable as weights: {error}") from None
@@ -53,7 +55,11 @@ class TrainingProgress:
         best_mrr: the best validation so far, -1 before the first.
         best_step: when it was.
         worse_in_a_row: validations since then.
-        seconds: time spent training, earlier sittings included.
+        seconds: time of the steps alone, earlier sittings included.
+        spent: all time since the first step, earlier sittings included: steps, validations, checkpoints.
+        stage_began: what was spent when the stage began.
+        validating: seconds of the validations in `spent`; `validations` says how many there were.
+        validated_at: where in the stage the last validation was, in steps of its pace.
         loss_sums: sums of the losses since they were last logged; `loss_count` says over how many steps.
         finished: nothing is left to do.
     """
@@ -64,6 +70,11 @@ class TrainingProgress:
     best_step: int = 0
     worse_in_a_row: int = 0
     seconds: float = 0.0
+    spent: float = 0.0
+    stage_began: float = 0.0
+    validating: float = 0.0
+    validations: int = 0
+    validated_at: float = 0.0
     loss_sums: dict[str, float] = field(default_factory=dict)
     loss_count: int = 0
     finished: bool = False

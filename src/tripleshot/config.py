@@ -37,6 +37,7 @@ class RSCLSettings:
         margin: gamma of the ranking loss.
         masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
         num_sampled: entities that stand for all in the masked-token loss; 0 takes all of them.
+        pretrained: a run whose pre-training to start from, instead of a pre-training of its own.
         pretraining_steps: steps of masked-token training on the background before the episodes.
         pretraining_batch_size: contexts of such a step.
         pretraining_rate: its learning rate.
@@ -73,6 +74,7 @@ class RSCLSettings:
     margin: float = 5.0
     masking_weight: float = 1.0
     num_sampled: int = 1024
+    pretrained: str = ""
     pretraining_steps: int = 10_000
     pretraining_batch_size: int = 256
     pretraining_rate: float = 1e-3
@@ -85,7 +87,7 @@ class RSCLSettings:
     valid_queries: int = 200
     patience: int = 10
     checkpoint_every: int = 1000
-    batch_contexts: int = 128
+    batch_contexts: int = 256
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -111,18 +113,18 @@ def wiki_one() -> RSCLSettings:
 
 
 def fast() -> RSCLSettings:
-    """Return settings for two CPU cores: one layer, background relations as tasks, eight of them a step, few steps."""
+    """Return settings for two CPU cores: two layers, background relations as tasks, eight relations a step."""
     return RSCLSettings(
-        num_layers=1,
+        num_layers=2,
+        dropout=0.2,
         regime="in-train",
-        background_share=0.8,
         batch_size=128,
         relations_per_step=8,
         masking_weight=0.0,
         pretraining_steps=4000,
-        steps=3500,
+        steps=2000,
         schedule="linear",
-        validate_every=700,
+        validate_every=500,
         valid_queries=150,
         checkpoint_every=500,
     )
@@ -133,6 +135,7 @@ def demo() -> RSCLSettings:
     return replace(
         fast(),
         width=64,
+        num_layers=1,
         dropout=0.1,
         max_neighbors=6,
         max_distant=4,

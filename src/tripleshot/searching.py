@@ -113,6 +113,11 @@ class NameIndex:
         """Make an index; the work is done by the first search."""
         return cls(entities, weights)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index; 0 before the first search."""
+        return sum(order.nbytes + postings.offsets.nbytes + postings.values.nbytes for order, postings in self._built)
+
     def search(self, text: str, limit: int = 10) -> list[Match]:
         """Find entities by part of a name or label, the best first.
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from tripleshot.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
 from tripleshot.distributed import anyone, from_leader, in_parallel, rank, wait_for_all
 from tripleshot.errors import TripleshotError
+from tripleshot.pacing import Pace, StepPace, TimePace
 from tripleshot.run_log import LOG, write_log
 from tripleshot.schedules import Schedule, learning_rate
 
@@ -43,6 +44,7 @@ class Stage:
         schedule: how it goes down.
         warmup: steps over which it rises.
         validates: whether dev decides which weights are kept.
+        finished: what to do once it is over.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Stage:
     schedule: Schedule = "stepwise"
     warmup: int = 200
     validates: bool = False
+    finished: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,15 @@ class Watching:
         patience: validations without a better one before training stops; 0 never stops early.
         checkpoint_every: steps between checkpoints.
         clip: largest norm of the gradient of the dense weights; 0 does not clip.
+        budget: seconds of training, validations and checkpoints included; it takes the place of the number of steps,
+            of which only the proportions are kept (see `pacing`). 0 trains for the stages' steps.
     """
 
     validate_every: int = 1000
     patience: int = 10
     checkpoint_every: int = 500
     clip: float = 5.0
+    budget: float = 0.0
 
 
 class Observer(Protocol):
@@ -80,6 +86,15 @@ class Observer(Protocol):
 
     def advance(self, step: int, losses: dict[str, float], best_mrr: float) -> None:
         """A step is done."""
+        ...
+
+
+@runtime_checkable
+class ClockObserver(Observer, Protocol):
+    """An observer that also wants to know about the time, where there is a budget."""
+
+    def pass_time(self, spent: float, budget: float) -> None:
+        """So many seconds of the budget are spent."""
         ...
 
 
@@ -118,6 +133,7 @@ class Trainer:
         self.progress = TrainingProgress()
         self.chance = np.random.default_rng([seed, rank()])
         self.optimizers: list[torch.optim.Optimizer] = []
+        self._ticked = 0.0
         self._asked_to_stop = False
         self._leads = rank() == 0
 
@@ -145,20 +161,22 @@ class Trainer:
             self.observer.begin(stage, state.step)
         self.module.train()
         losses_of = in_parallel(self.module, stage.losses)
-        while state.step < stage.steps and not self._has_lost_patience(stage):
+        pace = self._pace_of(stage)
+        self._ticked = time.perf_counter()
+        while not pace.is_over() and not self._has_lost_patience(stage):
             started = time.perf_counter()
-            losses = self._step(stage, losses_of)
+            losses = self._step(stage, losses_of, pace.position())
             state.loss_sums = {name: state.loss_sums.get(name, 0.0) + value for name, value in losses.items()}
             state.loss_count += 1
             state.step += 1
             state.seconds += time.perf_counter() - started
-            if state.step % LOG_EVERY == 0 or state.step == stage.steps:
+            self._tick()
+            if state.step % LOG_EVERY == 0 or pace.is_over():
                 self._log({"losses": {name: total / state.loss_count for name, total in state.loss_sums.items()}})
                 state.loss_sums, state.loss_count = {}, 0
-            if stage.validates and (state.step % self.watching.validate_every == 0 or state.step == stage.steps):
-                self._validate()
-            if self.observer:
-                self.observer.advance(state.step, losses, state.best_mrr)
+            if stage.validates and pace.is_time_to_validate():
+                self._validate(pace.position())
+            self._tell(losses)
             stop = anyone(self._asked_to_stop)
             if stop or state.step % self.watching.checkpoint_every == 0:
                 self._save()
@@ -166,9 +184,32 @@ class Trainer:
                 raise StoppedError(f"stopped at step {state.step} of {stage.name}; --resume goes on from there")
         self._finish_stage(stage)
 
-    def _step(self, stage: Stage, losses_of: Callable[[int, np.random.Generator], Losses]) -> dict[str, float]:
+    def _pace_of(self, stage: Stage) -> Pace:
+        every, budget = self.watching.validate_every, self.watching.budget
+        if not budget:
+            return StepPace(self.stages, self.progress, every)
+        return TimePace(self.stages, self.progress, every, budget, stage.validates)
+
+    def _tick(self) -> float:
+        """Count the time since the last tick as spent, and return it. With a budget all processes go by one clock."""
+        now = time.perf_counter()
+        elapsed, self._ticked = now - self._ticked, now
+        if self.watching.budget:
+            elapsed = from_leader(elapsed)
+        self.progress.spent += elapsed
+        return elapsed
+
+    def _tell(self, losses: dict[str, float]) -> None:
+        if self.watching.budget and isinstance(self.observer, ClockObserver):
+            self.observer.pass_time(self.progress.spent, self.watching.budget)
+        if self.observer:
+            self.observer.advance(self.progress.step, losses, self.progress.best_mrr)
+
+    def _step(
+        self, stage: Stage, losses_of: Callable[[int, np.random.Generator], Losses], position: float
+    ) -> dict[str, float]:
         step = self.progress.step
-        rate = learning_rate(stage.schedule, stage.learning_rate, step, stage.steps, stage.warmup)
+        rate = learning_rate(stage.schedule, stage.learning_rate, position, stage.steps, stage.warmup)
         for optimizer in self.optimizers:
             optimizer.zero_grad()
             for group in optimizer.param_groups:
@@ -185,11 +226,14 @@ class Trainer:
             optimizer.step()
         return {name: float(value.detach()) for name, value in losses.items()}
 
-    def _validate(self) -> None:
+    def _validate(self, position: float) -> None:
         state = self.progress
         self.module.eval()
         mrr = from_leader(self.validate() if self._leads else 0.0)
         self.module.train()
+        state.validating += self._tick()
+        state.validations += 1
+        state.validated_at = position
         self._log({"valid_mrr": mrr})
         if mrr > state.best_mrr:
             state.best_mrr, state.best_step, state.worse_in_a_row = mrr, state.step, 0
@@ -204,9 +248,12 @@ class Trainer:
     def _finish_stage(self, stage: Stage) -> None:
         self.progress.loss_sums, self.progress.loss_count = {}, 0
         self._log({"finished": stage.name})
+        if stage.finished and self._leads:
+            stage.finished()
         if self.progress.stage + 1 < len(self.stages):
             self.progress.stage += 1
             self.progress.step = 0
+            self.progress.stage_began, self.progress.validated_at = self.progress.spent, 0.0
             self.optimizers = self._optimizers_of(self.progress.stage)
         else:
             self.progress.finished = True
@@ -233,7 +280,9 @@ class Trainer:
             return
         state = self.progress
         stage = self.stages[state.stage].name
-        write_log(self.folder / LOG, {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **row})
+        clock = {"spent": round(state.spent, 2)} if self.watching.budget else {}
+        row = {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **clock, **row}
+        write_log(self.folder / LOG, row)
 
     def _shorten_log(self) -> None:
         """Drop log lines of steps that the checkpoint does not know: they will be written again."""

@@ -3,13 +3,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from tripleshot.config import RSCLSettings
 from tripleshot.contexts import RELATION
 from tripleshot.dataset import FewShotDataset
+from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
-from tripleshot.methods.rscl import RSCLMethod
+from tripleshot.methods.rscl import PRETRAINED, RSCLMethod
 from tripleshot.rscl import Batch
+from tripleshot.storage import save_vocabulary
 
 QUICK = RSCLSettings(
     width=16,
@@ -165,3 +168,21 @@ def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(1)
+
+
+def test_a_run_starts_from_the_pre_training_of_another(tiny, tmp_path):
+    first = RSCLMethod(QUICK)
+    first.fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    second = RSCLMethod(replace(QUICK, pretrained=str(tmp_path), steps=0))
+    second.fit(tiny, 1)
+    assert [stage.name for stage in second.stages(1)] == ["episodes"]
+    between = load_file(tmp_path / PRETRAINED)
+    assert all(torch.equal(value, between[name]) for name, value in second.module.state_dict().items())
+
+
+def test_a_pre_training_on_other_names_is_refused(tiny, tmp_path):
+    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph.without_relations([0]), tmp_path)
+    with pytest.raises(InputError, match="was not trained on the entities and relations"):
+        RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(tiny, 3)

@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from tripleshot.attending import attend
-from tripleshot.checkpoints import load_weights
+from tripleshot.checkpoints import load_weights, save_weights
 from tripleshot.config import PRESETS, RSCLSettings, fast
 from tripleshot.contexts import NUM_SPECIAL, RELATION, ContextExtractor, Contexts, Hidden, Tokens
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
 from tripleshot.episodes import Episode, EpisodeSampler
+from tripleshot.errors import InputError
 from tripleshot.losses import ranking_loss
 from tripleshot.masking import mask, masking_loss
 from tripleshot.method import Attention, FloatArray
@@ -26,6 +27,8 @@ from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.rscl import RSCL, Batch, Representation
 from tripleshot.storage import load_vocabulary
 from tripleshot.training import Losses, Observer, Stage, Watching
+
+PRETRAINED = "pretrained.safetensors"
 
 
 class RSCLMethod:
@@ -91,13 +94,25 @@ class RSCLMethod:
         self.prepare(dataset)
         watching = Watching(settings.validate_every, settings.patience, settings.checkpoint_every, settings.clip)
         fitting = Fitting(dataset, shots, settings.valid_queries, settings.seed, watching, folder, resume, observer)
-        fit_module(self, self.module, self.stages(shots), fitting, self._forget)
+        if settings.pretrained:
+            self._start_from(Path(settings.pretrained))
+        fit_module(self, self.module, self.stages(shots, folder), fitting, self._forget)
+
+    def _start_from(self, folder: Path) -> None:
+        """Take the weights that another run had when its pre-training was over."""
+        trained = load_vocabulary(folder)
+        if trained is None or not trained.fits(self.dataset.graph):
+            raise InputError(f"{folder}: was not trained on the entities and relations of {self.dataset.name}")
+        load_weights(self.module, folder, name=PRETRAINED)
 
     def _forget(self) -> None:
         self._encoded = None
 
-    def stages(self, shots: int) -> list[Stage]:
-        """Return what training goes through: masked contexts of the background, then episodes."""
+    def stages(self, shots: int, folder: Path | None = None) -> list[Stage]:
+        """Return what training goes through: masked contexts of the background, then episodes.
+
+        The weights between the two are kept in the folder: other runs can start from them.
+        """
         settings = self.settings
         sampler = EpisodeSampler(
             self.dataset,
@@ -123,9 +138,11 @@ class RSCLMethod:
             settings.pretraining_rate,
             "linear",
             settings.warmup,
+            finished=None if folder is None else lambda: save_weights(self.module, folder, PRETRAINED),
         )
         can_pretrain = settings.use_global and self.dataset.graph.num_triples > 0
-        return [pretraining, episodes] if settings.pretraining_steps and can_pretrain else [episodes]
+        wants_to = settings.pretraining_steps and not settings.pretrained
+        return [pretraining, episodes] if wants_to and can_pretrain else [episodes]
 
     def _pretraining_losses(self, step: int, chance: np.random.Generator) -> Losses:
         """Mask contexts of background triples, read in either direction, with the target edge kept out of them."""
