@@ -19,12 +19,33 @@ def write_log(path: Path, row: dict[str, object] | None) -> None:
         raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
 
 
+def shorten_log(path: Path, stages: list[str], stage: int, step: int) -> None:
+    """Drop the lines after a step of a stage: a training that goes on from there writes them again."""
+    order = {name: number for number, name in enumerate(stages)}
+    lines = read_log(path) if path.exists() else []
+    write_log(path, None)
+    for line in lines:
+        if (order.get(line["stage"], 0), line["step"]) <= (stage, step):
+            write_log(path, line)
+
+
 def describe_training(folder: Path) -> dict[str, Any]:
-    """Return how long a run trained, validations not counted, and what dev said at which step."""
+    """Return how long a run trained, and what dev said at which step.
+
+    `seconds` are those of the steps alone. A run with a budget of time also says what it `spent` of it, validations and
+    checkpoints included.
+    """
     log = read_log(folder / LOG)
-    curve = [{key: row[key] for key in ("step", "seconds", "valid_mrr")} for row in log if "valid_mrr" in row]
+    keys = ("step", "seconds", "spent", "valid_mrr")
+    curve = [{key: row[key] for key in keys if key in row} for row in log if "valid_mrr" in row]
     best = max(curve, key=lambda row: row["valid_mrr"], default=None)
-    return {"seconds": max((row["seconds"] for row in log), default=0.0), "best": best, "curve": curve}
+    spent = [row["spent"] for row in log if "spent" in row]
+    return {
+        "seconds": max((row["seconds"] for row in log), default=0.0),
+        **({"spent": max(spent)} if spent else {}),
+        "best": best,
+        "curve": curve,
+    }
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

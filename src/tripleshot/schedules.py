@@ -13,8 +13,8 @@ EVERY = 10_000
 FLOOR = 0.025  # of the first rate, so that 1e-3 never falls below 2.5e-5
 
 
-def learning_rate(schedule: Schedule, base: float, step: int, steps: int, warmup: int) -> float:
-    """Return the rate for a step, counted from 0.
+def learning_rate(schedule: Schedule, base: float, step: float, steps: int, warmup: int) -> float:
+    """Return the rate for a step, counted from 0; a training that goes by time may be between two.
 
     `stepwise` multiplies by 0.25 every 10,000 steps down to a floor, `once` does so a single time, `linear` goes to the
     floor at the last step, `constant` stays. All rise linearly over the first `warmup` steps.

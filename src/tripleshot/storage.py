@@ -38,6 +38,7 @@ class RunConfig:
         data_hash: of its content.
         command: that trained it.
         commit: of the source that trained it.
+        budget: seconds that training was given; 0 is as many as its steps take.
     """
 
     method: str
@@ -48,6 +49,7 @@ class RunConfig:
     data_hash: str
     command: str
     commit: str | None
+    budget: float = 0.0
 
 
 def save_config(config: RunConfig, folder: Path) -> None:

@@ -5,7 +5,6 @@ generators, all of which are in the checkpoint: a run that was stopped and resum
 bit, as one that was not (one thread, one process).
 """
 
-import json
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -22,8 +21,8 @@ from torch import Tensor, nn
 from tripleshot.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
 from tripleshot.distributed import anyone, from_leader, in_parallel, rank, wait_for_all
 from tripleshot.errors import TripleshotError
-from tripleshot.pacing import Pace, StepPace, TimePace
-from tripleshot.run_log import LOG, write_log
+from tripleshot.pacing import pace_of
+from tripleshot.run_log import LOG, shorten_log, write_log
 from tripleshot.schedules import Schedule, learning_rate
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -143,7 +142,8 @@ class Trainer:
         if resume and path.exists():
             self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.chance)
             if self._leads:
-                self._shorten_log()
+                names = [stage.name for stage in self.stages]
+                shorten_log(self.folder / LOG, names, self.progress.stage, self.progress.step)
         else:
             torch.manual_seed(self.seed + rank())
             self.optimizers = self._optimizers_of(0)
@@ -161,7 +161,7 @@ class Trainer:
             self.observer.begin(stage, state.step)
         self.module.train()
         losses_of = in_parallel(self.module, stage.losses)
-        pace = self._pace_of(stage)
+        pace = pace_of(self.stages, state, self.watching.validate_every, self.watching.budget)
         self._ticked = time.perf_counter()
         while not pace.is_over() and not self._has_lost_patience(stage):
             started = time.perf_counter()
@@ -183,12 +183,6 @@ class Trainer:
             if stop:
                 raise StoppedError(f"stopped at step {state.step} of {stage.name}; --resume goes on from there")
         self._finish_stage(stage)
-
-    def _pace_of(self, stage: Stage) -> Pace:
-        every, budget = self.watching.validate_every, self.watching.budget
-        if not budget:
-            return StepPace(self.stages, self.progress, every)
-        return TimePace(self.stages, self.progress, every, budget, stage.validates)
 
     def _tick(self) -> float:
         """Count the time since the last tick as spent, and return it. With a budget all processes go by one clock."""
@@ -283,17 +277,6 @@ class Trainer:
         clock = {"spent": round(state.spent, 2)} if self.watching.budget else {}
         row = {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **clock, **row}
         write_log(self.folder / LOG, row)
-
-    def _shorten_log(self) -> None:
-        """Drop log lines of steps that the checkpoint does not know: they will be written again."""
-        path = self.folder / LOG
-        order = {stage.name: number for number, stage in enumerate(self.stages)}
-        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        done = (self.progress.stage, self.progress.step)
-        write_log(path, None)
-        for line in lines:
-            if (order.get(line["stage"], 0), line["step"]) <= done or order.get(line["stage"], 0) < done[0]:
-                write_log(path, line)
 
     @contextmanager
     def _stopping_gently(self) -> Iterator[None]:

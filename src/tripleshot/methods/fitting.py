@@ -1,8 +1,10 @@
 """How a method that learns is fitted: stages of training, dev decides which weights are kept, a folder remembers."""
 
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import nn
@@ -12,6 +14,21 @@ from tripleshot.dataset import FewShotDataset
 from tripleshot.evaluation import evaluate, sample_queries, summarize
 from tripleshot.method import Method
 from tripleshot.training import Observer, Stage, Trainer, Watching
+
+_BUDGET: ContextVar[float] = ContextVar("budget", default=0.0)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Give every training in this block so many seconds in place of its number of steps; 0 limits nothing.
+
+    A budget says nothing about what a method is, so it is no setting of one: it belongs to the circumstances.
+    """
+    token = _BUDGET.set(seconds)
+    try:
+        yield
+    finally:
+        _BUDGET.reset(token)
 
 
 @dataclass(frozen=True)
@@ -72,7 +89,7 @@ def fit_module(
             fitting.seed,
             validate,
             keep=lambda: save_weights(module, folder),
-            watching=fitting.watching,
+            watching=replace(fitting.watching, budget=_BUDGET.get() or fitting.watching.budget),
             observer=fitting.observer,
         )
         trainer.run(fitting.resume)
