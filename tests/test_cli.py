@@ -47,14 +47,15 @@ def test_the_demo_trains_ranks_the_methods_and_answers_questions(run, tmp_path, 
     assert "evidence" in out
     assert "On which sea or ocean does Baku lie?" in out
     assert "  1. Caspian Sea  ✓ true" in out
-    assert (tmp_path / "run" / "weights.safetensors").exists()
+    assert (tmp_path / "run" / "rscl" / "weights.safetensors").exists()
+    assert (tmp_path / "run" / "evidence" / "config.json").exists()
 
 
 def test_the_demo_does_not_replace_what_is_no_run(run, tmp_path):
     (tmp_path / "precious").mkdir()
     code, _, err = run("demo", "--run", tmp_path / "precious")
     assert code == 1
-    assert "is no run" in err
+    assert "is not a demo's" in err
 
 
 def test_own_triples_become_a_dataset_that_can_be_evaluated(run, triples, tmp_path):

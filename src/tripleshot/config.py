@@ -141,7 +141,6 @@ def demo() -> RSCLSettings:
         max_distant=4,
         background_share=0.6,
         batch_size=64,
-        relations_per_step=1,
         pretraining_steps=2500,
         pretraining_batch_size=128,
         pretraining_rate=3e-3,

@@ -10,7 +10,7 @@ from rich.panel import Panel
 from tripleshot.answering import answer
 from tripleshot.catalog import ATLAS, load_atlas
 from tripleshot.cli.tables import console, long_tail_lines, metrics_table, progress_bar, statistics_table
-from tripleshot.cli.train import train_run
+from tripleshot.cli.train import keep_run, train_run
 from tripleshot.config import demo as demo_settings
 from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError
@@ -73,10 +73,10 @@ def demo(*, run: Path = Path("demo-run")) -> None:
     Parameters
     ----------
     run
-        The folder in which the trained model is left; an earlier demo's is replaced.
+        The folder in which two runs are left, `evidence` and `rscl`; an earlier demo's is replaced.
     """
-    if run.exists() and not (run / CONFIG).exists():
-        raise InputError(f"{run}: exists and is no run; choose another folder with --run")
+    if run.exists() and not (run / "rscl" / CONFIG).exists():
+        raise InputError(f"{run}: exists and is not a demo's; choose another folder with --run")
     dataset = load_atlas()
     statistics = describe_dataset(dataset, SHOTS)
     console.print(statistics_table(dataset, statistics))
@@ -84,15 +84,17 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         console.print(line)
     console.print()
     shutil.rmtree(run, ignore_errors=True)
-    train_run(ATLAS, dataset, run, "rscl", SHOTS, asdict(demo_settings()))
+    keep_run(ATLAS, dataset, run / "evidence", "evidence", SHOTS)
+    train_run(ATLAS, dataset, run / "rscl", "rscl", SHOTS, asdict(demo_settings()))
     methods = {name: make_method(name) for name, entry in METHODS.items() if not entry.learns}
     for method in methods.values():
         method.fit(dataset, SHOTS)
-    methods["rscl"], _ = load_run(run, dataset)
+    methods["rscl"], _ = load_run(run / "rscl", dataset)
     compare_methods(dataset, methods)
     for question in QUESTIONS:
         console.print()
         show_question(dataset, question, methods)
+    console.print(f"\nnow ask yourself: tripleshot ask {run}/evidence --help, or tripleshot serve {run}/evidence")
 
 
 def compare_methods(dataset: FewShotDataset, methods: dict[str, Method]) -> None:
