@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tripleshot import native
+
 POOL_SIZE = 1 << 18
 POOL_STEPS = 500
 
@@ -73,6 +75,10 @@ class Packing:
         rows = present.reshape(-1).nonzero().squeeze(1)
         return cls((present.shape[0], present.shape[1]), rows, present[:, None, None, :])
 
+    def starts(self) -> Tensor:
+        """Return where each sequence begins among the packed tokens, and their number: shape (batch + 1,)."""
+        return functional.pad(self.mask[:, 0, 0].sum(1).cumsum(0), (1, 0))
+
 
 class Block(nn.Module):
     """Multi-head self-attention and a feed-forward layer, each with a residual connection and a norm after it."""
@@ -104,6 +110,11 @@ class Block(nn.Module):
         states = self.attention_norm(asking + self.dropout(self.attention_output(mixed)))
         forwarded = self.narrow(functional.gelu(self.widen(states)))
         return self.output_norm(states + self.dropout(forwarded))
+
+    def layers(self) -> tuple[native.Affine, ...]:
+        """Return the layers with weights, in the order in which they are used."""
+        feed_forward = (self.widen, self.narrow, self.output_norm)
+        return (self.query, self.key_value, self.attention_output, self.attention_norm, *feed_forward)
 
     def attention(self, tokens: Tensor, packing: Packing) -> Tensor:
         """Return the attention of each token to each other, averaged over heads: shape (batch, length, length)."""
@@ -146,10 +157,17 @@ class Encoder(nn.Module):
 
     def forward(self, tokens: Tensor, packing: Packing, read: Tensor) -> Tensor:
         """Return the final states at `read`, sorted positions among the packed tokens: shape (len(read), width)."""
+        if not self.training and not torch.is_grad_enabled() and native.is_ready(tokens):
+            return self._forward_natively(tokens, packing, read)
         *first, last = self.blocks
         for block in first:
             tokens = block(tokens, packing)
         return last(tokens, packing, read)
+
+    def _forward_natively(self, tokens: Tensor, packing: Packing, read: Tensor) -> Tensor:
+        blocks = [block for block in self.blocks if isinstance(block, Block)]
+        layers = [block.layers() for block in blocks]
+        return native.encode(tokens, packing.starts(), read, layers, blocks[0].num_heads, blocks[0].output_norm.eps)
 
     def attentions(self, tokens: Tensor, packing: Packing) -> list[Tensor]:
         """Return each block's attention map, averaged over heads: shapes (batch, length, length)."""

@@ -118,13 +118,14 @@ class LocalNeighborEncoder(nn.Module):
             gathered: shape (2n, 2d), the weighted neighbors of each head and each tail, zero where there are none.
             weights: shape (2n, p), attention of each side's pairs from the nearest slot outwards.
         """
-        pairs = torch.cat([states[layout.entities], states[layout.relations]], dim=1)
-        combined = self.combine(pairs)  # (num_pairs, 2d)
-        logits = functional.leaky_relu(self.weigh(combined).squeeze(1))
+        pairs = torch.cat([states[layout.entities], states[layout.relations]], dim=1)  # (num_pairs, 2d)
+        logits = functional.leaky_relu(pairs @ (self.weigh.weight @ self.combine.weight).squeeze(0))
         grid = logits.new_full((2 * len(layout.triples) * max_neighbors,), -1e30)
         weights = grid.index_copy(0, layout.cells, logits).view(-1, max_neighbors).softmax(1)
-        weighted = combined * weights.view(-1)[layout.cells, None]
-        gathered = combined.new_zeros(len(weights), combined.shape[1]).index_add(0, layout.sides, weighted)
+        weighted = pairs * weights.view(-1)[layout.cells, None]
+        gathered = pairs.new_zeros(len(weights), pairs.shape[1]).index_add(0, layout.sides, weighted)
+        # W1 is linear: once for the weighted sum instead of once for each pair.
+        gathered = self.combine(gathered)
         return gathered, weights
 
 
