@@ -124,9 +124,7 @@ class LocalNeighborEncoder(nn.Module):
         weights = grid.index_copy(0, layout.cells, logits).view(-1, max_neighbors).softmax(1)
         weighted = pairs * weights.view(-1)[layout.cells, None]
         gathered = pairs.new_zeros(len(weights), pairs.shape[1]).index_add(0, layout.sides, weighted)
-        # W1 is linear: once for the weighted sum instead of once for each pair.
-        gathered = self.combine(gathered)
-        return gathered, weights
+        return self.combine(gathered), weights  # W1 is linear: once for a weighted sum, not for each pair in it
 
 
 @dataclass(frozen=True, eq=False)

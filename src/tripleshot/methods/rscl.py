@@ -30,6 +30,8 @@ from tripleshot.training import Losses, Observer, Stage, Watching
 
 PRETRAINED = "pretrained.safetensors"
 
+FEWEST_CONTEXTS = 32  # scored at once: fewer are not worth a thread
+
 
 class RSCLMethod:
     """Relation-specific context learning (the paper's model) on one dataset."""
@@ -232,7 +234,8 @@ class RSCLMethod:
             encoded = self.module(self._asking(contexts, support))
             return self.module.score(encoded, encoded_support).cpu().numpy()
 
-        size = self.settings.batch_contexts
+        share = -(-len(tails) // torch.get_num_threads())  # few candidates: some for each thread
+        size = min(self.settings.batch_contexts, max(share, FEWEST_CONTEXTS))
         parts = [tails[start : start + size] for start in range(0, len(tails), size)]
         return np.concatenate([np.empty(0, dtype=np.float32), *self._in_threads(score_some, parts)])
 

@@ -25,7 +25,6 @@ from tripleshot.errors import TripleshotError
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O3", "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fPIC")
 TARGETS = (("-march=native",), ())  # some compilers cannot ask the machine what it is
-PATIENCE = 120  # seconds
 
 Affine = nn.Linear | nn.LayerNorm
 
@@ -87,7 +86,7 @@ def library() -> ctypes.CDLL | None:
     for target in TARGETS:
         try:
             loaded = ctypes.CDLL(str(_build([compiler, *FLAGS, *target])))
-        except (OSError, subprocess.SubprocessError, TripleshotError):
+        except (OSError, subprocess.CalledProcessError, TripleshotError):
             continue
         pointer, number = ctypes.c_void_p, ctypes.c_int64
         loaded.encode.argtypes = (
@@ -102,8 +101,8 @@ def library() -> ctypes.CDLL | None:
 def _build(command: list[str]) -> Path:
     """Return the library, made before or now; its name tells what it was made from, and what it must contain."""
     source = files(__name__).joinpath("encoder.c").read_bytes()
-    machine = _run([*command, "-dM", "-E", "-x", "c", os.devnull])  # the compiler's version and the processor's abilities
-    key = _digest(source + machine + repr(command).encode())
+    abilities = _run([*command, "-dM", "-E", "-x", "c", os.devnull])  # of the compiler and the processor
+    key = _digest(source + abilities + repr(command).encode())
     folder = home() / "native"
     for kept in folder.glob(f"encoder-{key}-*.so"):
         if kept.stem.endswith(_digest(kept.read_bytes())):
@@ -119,7 +118,7 @@ def _build(command: list[str]) -> Path:
 
 
 def _run(command: list[str]) -> bytes:
-    return subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE).stdout
+    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def _digest(content: bytes) -> str:
