@@ -93,7 +93,7 @@ def states_flops(settings: RSCLSettings, batch: Batch, read: torch.Tensor) -> fl
 def forward_flops(settings: RSCLSettings, batch: Batch) -> float:
     """Count the work of both encoders for the representations of a batch."""
     width, num_pairs = settings.width, float((batch.direct_heads + batch.direct_tails).sum())
-    local = num_pairs * (8 * width**2 + 4 * width) + len(batch.tokens) * (8 * width**2 + 2 * width**2)
+    local = num_pairs * 4 * width + len(batch.tokens) * (16 + 8 + 2) * width**2 + 8 * width**2
     return states_flops(settings, batch, batch.near()) + local
 
 

@@ -1,7 +1,7 @@
 """Every kind of run is asked: one that counts evidence, one that has learnt."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +47,7 @@ def run(request, data, tmp_path_factory):
     dataset, folder = data
     path = tmp_path_factory.mktemp(request.param)
     if request.param == "rscl":
-        train_run(str(folder), dataset, path, "rscl", SHOTS, QUICK)
+        train_run(str(folder), dataset, path, "rscl", SHOTS, asdict(QUICK))
     else:
         keep_run(str(folder), dataset, path, request.param, SHOTS)
     return path
@@ -257,7 +257,7 @@ def test_one_valid_task_is_too_few_to_calibrate_on(tiny, tmp_path):
 
 def test_a_run_without_names_takes_no_new_triples(data, tmp_path):
     dataset, folder = data
-    train_run(str(folder), dataset, tmp_path, "rscl", SHOTS, replace(QUICK, pretraining_steps=1, steps=1))
+    train_run(str(folder), dataset, tmp_path, "rscl", SHOTS, asdict(replace(QUICK, pretraining_steps=1, steps=1)))
     (tmp_path / VOCABULARY).unlink()
     answerer = Answerer.load(tmp_path)
     with pytest.raises(InputError, match=f"has no {VOCABULARY}"):

@@ -73,7 +73,7 @@ def test_rscl_trains_in_two_processes(tmp_path: Path, resume: bool):
     lines = [f"person:{i}\tr{r}\tcity:{(i * (r + 1)) % 9}" for r in range(5) for i in range(60)]
     lines += [f"city:{i}\tin\tcountry:{i % 3}" for i in range(9)]
     (tmp_path / "graph.tsv").write_text("\n".join(lines))
-    settings = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 4, "--pretraining-steps", 3)
+    settings = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 8, "--pretraining-steps", 3)
     words = ("-m", "tripleshot", "train", tmp_path / "graph.tsv", tmp_path / "run", "--threads", 1)
     done = torchrun(*words, *settings, "--steps", 4)
     assert done.returncode == 0, done.stderr

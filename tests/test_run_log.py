@@ -13,7 +13,7 @@ def test_a_log_is_begun_anew_and_read_back(tmp_path):
 
 
 def test_a_training_is_described_by_its_curve_and_its_time(tmp_path):
-    rows = [
+    rows: list[dict[str, object]] = [
         {"step": 10, "seconds": 1.0, "losses": {"ranking": 2.0}},
         {"step": 10, "seconds": 1.0, "valid_mrr": 0.3},
         {"step": 20, "seconds": 2.5, "valid_mrr": 0.2},

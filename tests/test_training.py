@@ -190,3 +190,97 @@ def test_killed_at_any_moment_the_last_good_checkpoint_is_left(tmp_path):
     module, last = trainer(tmp_path / "run", scores=[0.1] * 1000, steps=400, watching=watching)
     last.run(resume=True)
     assert torch.equal(weights(module), weights(whole))
+
+
+class Clock:
+    """Time that passes only when it is told to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr("tripleshot.training.time", made)
+    return made
+
+
+def timed(folder, clock, stop_after=None, **watching):
+    """Return a training in which a step takes one second and a validation three."""
+    folder.mkdir(exist_ok=True)
+    module = Small()
+    rates = []
+
+    def losses(step, chance):
+        clock.now += 1
+        rates.append(made.optimizers[0].param_groups[0]["lr"])
+        if len(rates) == stop_after:
+            os.kill(os.getpid(), signal.SIGINT)
+        return {"fit": module.layer(module.rows(torch.from_numpy(chance.integers(50, size=8)))).square().mean()}
+
+    def validate():
+        clock.now += 3
+        return 0.5
+
+    stages = [
+        Stage("first", losses, 100, 0.01, "linear", 0),
+        Stage("second", losses, 300, 0.01, "linear", 0, validates=True),
+    ]
+    keep = lambda: save_weights(module, folder)  # noqa: E731
+    made = Trainer(module, stages, folder, 1, validate, keep, Watching(100, 0, 1000, budget=40, **watching))
+    return made, rates
+
+
+def test_a_budget_is_shared_by_the_stages_and_holds_the_validations(tmp_path, clock):
+    made, _ = timed(tmp_path / "run", clock)
+    progress = made.run()
+    assert progress.finished
+    assert clock.now == 40
+    log = read_log(tmp_path / "run" / LOG)
+    assert [line["spent"] for line in log if "finished" in line] == [10, 40]
+    assert [line["spent"] for line in log if "valid_mrr" in line] == [23, 33, 40]
+    assert progress.seconds == 31
+
+
+def test_the_learning_rate_follows_the_budget(tmp_path, clock):
+    made, rates = timed(tmp_path / "run", clock)
+    made.run()
+    np.testing.assert_allclose(rates[:10], 0.01 * (1 - np.arange(10) / 10))
+    np.testing.assert_allclose(rates[10:20], 0.01 * (1 - np.arange(10) / 30))
+    assert rates[-1] == pytest.approx(0.01 * (1 - 26 / 30))
+
+
+@pytest.mark.parametrize("stop_after", [4, 15, 20])
+def test_a_stopped_training_goes_on_with_the_time_that_it_had_left(tmp_path, clock, stop_after):
+    with pytest.raises(StoppedError):
+        timed(tmp_path / "run", clock, stop_after=stop_after)[0].run()
+    clock.now += 1000
+    made, _ = timed(tmp_path / "run", clock)
+    progress = made.run(resume=True)
+    assert progress.spent == 40
+    assert clock.now == 1040
+    assert [line["spent"] for line in read_log(tmp_path / "run" / LOG) if "valid_mrr" in line] == [23, 33, 40]
+
+
+def test_an_observer_that_wants_to_know_is_told_the_time(tmp_path, clock):
+    seen = []
+
+    class Watch:
+        def begin(self, stage, step):
+            pass
+
+        def advance(self, step, losses, best_mrr):
+            pass
+
+        def pass_time(self, spent, budget):
+            seen.append((spent, budget))
+
+    made, _ = timed(tmp_path / "run", clock)
+    made.observer = Watch()
+    made.run()
+    assert seen[0] == (1, 40)
+    assert seen[-1] == (40, 40)

@@ -45,6 +45,16 @@ def load_weights(
         raise InputError(f"{path}: belongs to another configuration: {str(error).splitlines()[-1].strip()}") from None
 
 
+def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a run's weights, by name, without reading them."""
+    path = folder / WEIGHTS
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: not readable as weights: {error}") from None
+
+
 @dataclass
 class TrainingProgress:
     """How far a training has come.

@@ -1,13 +1,31 @@
-"""Ranking loss and masked-token loss (paper, section IV-D)."""
+"""Ranking loss and masked-token loss (paper, section IV-D), and the losses of embedding methods."""
+
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+CorruptionLoss = Literal["margin", "softplus"]
+
 
 def ranking_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
     """Return the mean of max(0, margin + S- - S+) (equation 19); shapes (n,)."""
     return functional.relu(margin + negative - positive).mean()
+
+
+def corruption_loss(scores: Tensor, kind: CorruptionLoss, margin: float) -> Tensor:
+    """Return the loss of true triples among wrong ones.
+
+    Args:
+        scores: shape (b, 1 + n), the true triple first.
+        kind: `margin` is the ranking loss; `softplus` the log loss of each, true and wrong ones weighing the same.
+        margin: of the ranking loss.
+    """
+    positive, negative = scores.split([1, scores.shape[1] - 1], 1)
+    if kind == "margin":
+        return ranking_loss(positive, negative, margin)
+    return (functional.softplus(-positive).mean() + functional.softplus(negative).mean()) / 2
 
 
 def exact_token_loss(states: Tensor, table: Tensor, targets: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 Evaluating, answering, serving and the paper's tables are written against it once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -62,6 +62,13 @@ class LearningMethod(Method, Protocol):
     def restore(self, dataset: FewShotDataset, folder: Path) -> None:
         """Take the weights of a run that was trained on this dataset."""
         ...
+
+
+def settings_of(method: Method) -> dict[str, Any]:
+    """Return the settings that a method was made with, if it is no more than its settings."""
+    if not is_dataclass(method):
+        return {}
+    return {field.name: getattr(method, field.name) for field in fields(method) if field.init}
 
 
 @dataclass(frozen=True)

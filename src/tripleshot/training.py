@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from tripleshot.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
 from tripleshot.distributed import anyone, from_leader, in_parallel, rank, wait_for_all
 from tripleshot.errors import TripleshotError
+from tripleshot.optimizers import OptimizerKind, make_optimizers
 from tripleshot.pacing import pace_of
 from tripleshot.run_log import LOG, shorten_log, write_log
 from tripleshot.schedules import Schedule, learning_rate
@@ -39,11 +40,12 @@ class Stage:
         name: for the log.
         losses: given the step and the random generator, returns named losses; their sum is minimised.
         steps: how many.
-        learning_rate: of Adam, at its height.
+        learning_rate: of the optimizer, at its height.
         schedule: how it goes down.
         warmup: steps over which it rises.
         validates: whether dev decides which weights are kept.
         finished: what to do once it is over.
+        optimizer: what updates the weights.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Stage:
     warmup: int = 200
     validates: bool = False
     finished: Callable[[], None] | None = None
+    optimizer: OptimizerKind = "adam"
 
 
 @dataclass(frozen=True)
@@ -256,14 +259,7 @@ class Trainer:
         self._save()
 
     def _optimizers_of(self, stage: int) -> list[torch.optim.Optimizer]:
-        """Make Adam for the dense weights, and one that touches only the rows in use for sparse embeddings."""
-        sparse = {id(part.weight) for part in self.module.modules() if isinstance(part, nn.Embedding) and part.sparse}
-        groups = ([], [])
-        for parameter in self.module.parameters():
-            groups[id(parameter) in sparse].append(parameter)
-        rate = self.stages[stage].learning_rate
-        optimizers: list[torch.optim.Optimizer] = [torch.optim.Adam(groups[0], lr=rate, fused=True)]
-        return [*optimizers, torch.optim.SparseAdam(groups[1], lr=rate)] if groups[1] else optimizers
+        return make_optimizers(self.module, self.stages[stage].optimizer, self.stages[stage].learning_rate)
 
     def _save(self) -> None:
         if self._leads:

@@ -22,6 +22,7 @@ app = App(
 )
 app.command("tripleshot.cli.demo:demo", name="demo", help="Train on a small graph and answer questions; start here.")
 app.command(ask_command, name="ask")
+app.command("tripleshot.cli.compare:compare_command", name="compare", help="Compare methods in equal time.")
 app.command(data_app)
 app.command(evaluate_command, name="evaluate")
 app.command(methods_command, name="methods")

@@ -1,8 +1,6 @@
 """`tripleshot evaluate` and `tripleshot methods`."""
 
-from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
@@ -11,7 +9,7 @@ from tripleshot.cli.tables import console, metrics_table, progress_bar, summary_
 from tripleshot.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation import TIE_RULES, evaluate, summarize
-from tripleshot.method import Method
+from tripleshot.method import Method, settings_of
 from tripleshot.methods import METHODS, find_method, load_run
 from tripleshot.results import Setting, describe, write_json, write_ranks
 from tripleshot.run_log import describe_training
@@ -86,13 +84,6 @@ def _choose(
     scorer = entry.make()
     scorer.fit(dataset, shots or 5)
     return scorer, Setting(str(method), shots or 5, split, mode, config=settings_of(scorer))
-
-
-def settings_of(method: Method) -> dict[str, Any]:
-    """Return the settings that a method was made with."""
-    if not is_dataclass(method):
-        return {}
-    return {field.name: getattr(method, field.name) for field in fields(method) if field.init}
 
 
 def methods_command() -> None:

@@ -3,25 +3,26 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 from cyclopts import Parameter
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tripleshot.calibration import MAX_SCORES, calibrate, save_calibration
 from tripleshot.catalog import load_dataset
-from tripleshot.cli.evaluate import settings_of
 from tripleshot.cli.settings import choose_settings, overrides_of
 from tripleshot.cli.tables import console, progress_bar
 from tripleshot.dataset import FewShotDataset
 from tripleshot.dataset_files import content_hash
 from tripleshot.distributed import process_group, rank
 from tripleshot.errors import InputError
-from tripleshot.method import Method
+from tripleshot.method import Method, settings_of
 from tripleshot.methods import METHODS, find_method, make_method
+from tripleshot.methods.fitting import time_limit
 from tripleshot.results import command, commit
 from tripleshot.run_log import LOG, write_log
 from tripleshot.storage import CONFIG, RunConfig, load_config, require_same_data, save_config, save_vocabulary
@@ -32,29 +33,42 @@ AS_THEY_ARE = Overrides()
 
 
 class TrainingDisplay:
-    """Live progress of a training: stage, steps, loss, best dev MRR, steps a second and time left."""
+    """Live progress of a training: stage, steps or time, loss, best dev MRR, speed and time left."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
-        self.task = progress.add_task("", total=None, note="")
+        self.task = progress.add_task("", total=None, note="", done="")
+        self.clock: tuple[float, float] | None = None
 
     def begin(self, stage: Stage, step: int) -> None:
         """Show another stage."""
         self.progress.reset(self.task, total=stage.steps, completed=step, description=stage.name)
 
+    def pass_time(self, spent: float, budget: float) -> None:
+        """Go by the time of a budget, over all stages."""
+        self.clock = spent, budget
+
     def advance(self, step: int, losses: dict[str, float], best_mrr: float) -> None:
         """Show a step."""
-        speed = self.progress.tasks[0].speed or 0.0
         best = f"  best dev MRR {best_mrr:.3f}" if best_mrr >= 0 else ""
-        note = "  ".join(f"{name} {value:.3f}" for name, value in losses.items())
-        self.progress.update(self.task, completed=step, note=f"{note}{best}  {speed:.1f} steps/s")
+        note = "  ".join(f"{name} {value:.3f}" for name, value in losses.items()) + best
+        if self.clock:
+            spent, budget = self.clock
+            done = f"{timedelta(seconds=int(spent))} of {timedelta(seconds=int(budget))}"
+            note = f"{note}  step {step:,}"
+            self.progress.update(self.task, completed=spent, total=budget, done=done, note=note)
+        else:
+            total, speed = self.progress.tasks[0].total or 0, self.progress.tasks[0].speed or 0.0
+            note = f"{note}  {speed:.1f} steps/s"
+            self.progress.update(self.task, completed=step, done=f"{step}/{total:.0f}", note=note)
 
 
 @contextmanager
 def training_display() -> Iterator[TrainingDisplay]:
     """Show a live line on the terminal, and nothing where there is none."""
     terminal = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
+    texts = (TextColumn(f"{{task.fields[{name}]}}") for name in ("done", "note"))
+    columns = (TextColumn("{task.description}"), BarColumn(), *texts)
     bar = Progress(*columns, TimeRemainingColumn(), console=terminal, disable=not terminal.is_terminal)
     with bar as progress:
         yield TrainingDisplay(progress)
@@ -68,7 +82,8 @@ def train_command(
     shots: int = 5,
     preset: str = "fast",
     config: Path | None = None,
-    settings: Annotated[Overrides, Parameter(name="*")] = AS_THEY_ARE,
+    settings: Annotated[Overrides, Parameter(name="*")] = AS_THEY_ARE,  # pyrefly: ignore
+    budget: timedelta | None = None,
     resume: Annotated[bool, Parameter(negative=())] = False,
     device: str = "cpu",
     threads: int | None = None,
@@ -95,8 +110,11 @@ def train_command(
         A TOML file with settings in place of the preset's.
     settings
         Single settings in place of the preset's and the file's.
+    budget
+        Time to train in, such as 20m or 1h30m, in place of a number of steps; validations and checkpoints count, and
+        the learning rate, validations and patience follow the share of it that is used.
     resume
-        Go on with the run in RUN.
+        Go on with the run in RUN, with the time that it had left.
     device
         cpu, cuda, cuda:1, mps, ...
     threads
@@ -118,9 +136,17 @@ def train_command(
         return
     chosen = found.settings if found else asdict(choose_settings(entry.preset(preset), config, settings, method))
     with process_group(device):
-        train_run(data, dataset, run, method, shots, chosen, resume, device)
+        seconds = found.budget if found else seconds_of(budget)
+        train_run(data, dataset, run, method, shots, chosen, resume, device, seconds)
         if rank() == 0:
             console.print(f"trained; try: tripleshot evaluate {data} --run {run}")
+
+
+def seconds_of(budget: timedelta | None) -> float:
+    """Return a budget in seconds, 0 for none."""
+    if budget is not None and budget <= timedelta(0):
+        raise InputError("a budget is a time to train in: 20m, 1h30m, 90s")
+    return budget.total_seconds() if budget else 0.0
 
 
 def train_run(
@@ -132,14 +158,15 @@ def train_run(
     settings: dict[str, Any],
     resume: bool = False,
     device: str = "cpu",
+    budget: float = 0.0,
 ) -> None:
     """Train into a folder, with live progress."""
     if rank() == 0:
         if not resume:
-            _describe_run(data, dataset, run, method, shots, settings)
+            _describe_run(data, dataset, run, method, shots, settings, budget)
         save_vocabulary(dataset.graph, run)
     trained = find_method(method).make_with(settings, device)
-    with training_display() as display:
+    with training_display() as display, time_limit(budget):
         trained.fit(dataset, shots, run, resume, display if rank() == 0 else None)
     if rank() == 0:
         calibrate_run(trained, dataset, run, shots)
@@ -163,6 +190,13 @@ def calibrate_run(method: Method, dataset: FewShotDataset, run: Path, shots: int
 
 
 def _describe_run(
-    data: str, dataset: FewShotDataset, run: Path, method: str, shots: int, settings: dict[str, Any]
+    data: str,
+    dataset: FewShotDataset,
+    run: Path,
+    method: str,
+    shots: int,
+    settings: dict[str, Any],
+    budget: float = 0.0,
 ) -> None:
-    save_config(RunConfig(method, settings, shots, data, dataset.name, content_hash(dataset), command(), commit()), run)
+    config = RunConfig(method, settings, shots, data, dataset.name, content_hash(dataset), command(), commit(), budget)
+    save_config(config, run)

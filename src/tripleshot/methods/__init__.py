@@ -20,12 +20,14 @@ class MethodEntry:
         summary: one line for `tripleshot methods`.
         place: module and class; it is imported when the method is made, so that nobody waits for what they do not use.
         learns: it has to be trained before it can score.
+        variant: which of the methods that the place can make; empty where it makes one only.
     """
 
     kind: str
     summary: str
     place: str
     learns: bool = False
+    variant: str = ""
 
     def make(self) -> Method:
         """Return the method with its default settings, not yet fitted."""
@@ -59,7 +61,12 @@ class MethodEntry:
 
     def _class(self) -> Any:  # noqa: ANN401 (the classes share a protocol, not a base)
         module, _, name = self.place.partition(":")
-        return getattr(import_module(f"tripleshot.methods.{module}"), name)
+        found = getattr(import_module(f"tripleshot.methods.{module}"), name)
+        return found(self.variant) if self.variant else found
+
+
+def _embedding(variant: str, summary: str) -> MethodEntry:
+    return MethodEntry("embedding", summary, "embedding:EmbeddingFamily", learns=True, variant=variant)
 
 
 METHODS: dict[str, MethodEntry] = {
@@ -76,11 +83,38 @@ METHODS: dict[str, MethodEntry] = {
     "rscl": MethodEntry(
         "neural", "relation-specific context learning, the paper's model", "rscl:RSCLMethod", learns=True
     ),
+    "metar": MethodEntry(
+        "few-shot", "a relation's vector from its examples, moved by their gradient", "metar:MetaRMethod", learns=True
+    ),
+    "gana": MethodEntry(
+        "few-shot", "MetaR with gated neighbors, an LSTM over examples, hyperplanes", "gana:GANAMethod", learns=True
+    ),
+    "gmatching": MethodEntry(
+        "few-shot", "mean of the neighbors, pairs matched by an LSTM", "gmatching:GMatchingMethod", learns=True
+    ),
+    "fsrl": MethodEntry(
+        "few-shot", "GMatching with attention to neighbors and to examples", "fsrl:FSRLMethod", learns=True
+    ),
+    "faan": MethodEntry(
+        "few-shot", "neighbors and examples that fit the pair, a transformer", "faan:FAANMethod", learns=True
+    ),
+    "transe": _embedding("transe", "a relation is a translation: h + r near t"),
+    "transh": _embedding("transh", "TransE on a hyperplane of each relation"),
+    "transr": _embedding("transr", "TransE in a space of each relation"),
+    "rescal": _embedding("rescal", "a relation is a matrix: h M t"),
+    "distmult": _embedding("distmult", "a relation weighs each dimension: the sum of h r t"),
+    "complex": _embedding("complex", "DistMult with complex numbers, which tell heads from tails"),
 }
 
 
+PYKEEN = "pykeen:"
+
+
 def find_method(name: str) -> MethodEntry:
-    """Return the table's entry for a name."""
+    """Return the table's entry for a name; `pykeen:` and the name of one of its models is a method, too."""
+    if name.startswith(PYKEEN) and name != PYKEEN:
+        model = name.removeprefix(PYKEEN)
+        return MethodEntry("pykeen", f"{model} as PyKEEN has it", "pykeen_adapter:PyKEENFamily", True, model)
     if name not in METHODS:
         raise InputError(f"unknown method {name!r}, there are {', '.join(METHODS)}{nearest(name, list(METHODS))}")
     return METHODS[name]

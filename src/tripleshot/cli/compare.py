@@ -1,0 +1,182 @@
+"""`tripleshot compare`."""
+
+import os
+import platform
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.table import Table
+
+from tripleshot.atomic import write_file
+from tripleshot.catalog import load_dataset
+from tripleshot.cli.tables import console, progress_bar
+from tripleshot.cli.train import seconds_of, training_display
+from tripleshot.comparing import Cell, Plan, run_cell
+from tripleshot.dataset_files import content_hash
+from tripleshot.errors import InputError
+from tripleshot.methods import METHODS, find_method
+from tripleshot.paper.comparison import HEADINGS, Comparison, as_document, as_markdown, compare, lay_out
+from tripleshot.paper.comparison_figure import draw_comparison
+from tripleshot.results import command, commit, write_json
+from tripleshot.training import Observer
+
+NUMERIC = range(1, len(HEADINGS) - 1)
+
+
+class LiveReport:
+    """Shows each cell while it runs."""
+
+    def training(self, cell: Cell) -> AbstractContextManager[Observer]:
+        """Say what is trained, with live progress."""
+        console.print(f"training {cell}", style="dim")
+        return training_display()
+
+    def testing(self, cell: Cell) -> AbstractContextManager[Callable[[int, int], None]]:
+        """Show how many queries are ranked."""
+        return progress_bar(f"testing {cell}")
+
+
+def compare_command(
+    data: str,
+    *,
+    out: Path,
+    budget: timedelta = timedelta(minutes=20),
+    shots: str = "1,5",
+    seeds: int = 1,
+    methods: str | None = None,
+    preset: str = "fast",
+    pretrained: str = "",
+    device: str = "cpu",
+    threads: int | None = None,
+) -> None:
+    """Compare every method on DATA: the same machine and training time for each, chosen on dev, ranked on all of test.
+
+    What is finished is kept and never done again: the same command goes on after an interruption, and adds what is new
+    in it. Prints a table beside what is published about DATA, and writes it with a figure into the folder OUT.
+
+    Parameters
+    ----------
+    data
+        A dataset of the catalog, a folder or a file of triples.
+    out
+        The folder to write: compare-K-shot.json, .md and .png for each K, and below runs/ every run with its result.
+    budget
+        Time that each training is given, such as 20m or 1h30m, from its first step on: steps, validations and
+        checkpoints count; reading the data and the test do not.
+    shots
+        K, the number of examples per relation, or several with commas between.
+    seeds
+        How many trainings of each method, with seeds from 0.
+
+    Methods:
+        Which, with commas between; all of them by default.
+    preset
+        Where settings start from.
+    pretrained
+        Which methods start from the vectors of which embedding method, such as gmatching=complex,faan=transe. It is
+        trained first, with a budget of its own, unless it is there already.
+    device
+        cpu, cuda, cuda:1, mps, ...
+    threads
+        CPU threads.
+    """
+    if threads:
+        torch.set_num_threads(threads)
+    plan = Plan(
+        data,
+        out,
+        seconds_of(budget),
+        read_methods(methods),
+        read_shots(shots),
+        seeds,
+        preset,
+        read_pairs(pretrained),
+        device,
+    )
+    cells = plan.cells()
+    for cell in cells:
+        if find_method(cell.method).learns:
+            plan.settings(cell)  # a wrong preset is found now, not after hours
+    dataset = load_dataset(data)
+    results: dict[int, list[dict[str, Any]]] = {}
+    for cell in cells:
+        results.setdefault(cell.shots, []).append(run_cell(plan, cell, dataset, LiveReport()))
+    for count, found in results.items():
+        comparison = compare(found, dataset.name, count, plan.budget)
+        show(comparison)
+        document = {**as_document(comparison), "data_hash": content_hash(dataset), **circumstances()}
+        write(comparison, document, out)
+    console.print(f"written to {out}", style="dim")
+
+
+def show(comparison: Comparison) -> None:
+    """Print the table."""
+    title = f"{comparison.dataset} test, {comparison.shots}-shot, at most {comparison.budget:,.0f} s of training"
+    table = Table(title=title, title_justify="left")
+    for place, heading in enumerate(HEADINGS):
+        is_remark = place == len(HEADINGS) - 1
+        table.add_column(heading, justify="right" if place in NUMERIC else "left", no_wrap=not is_remark)
+    layout = lay_out(comparison)
+    for line in layout.lines:
+        name = f"  {line.cells[0]}" if line.is_published else line.cells[0]
+        table.add_row(name, *line.cells[1:], style="dim" if line.is_published else None)
+    console.print(table, markup=False)
+    for number, note in enumerate(layout.notes, 1):
+        console.print(f"[{number}] {note}", style="dim", markup=False)
+
+
+def write(comparison: Comparison, document: dict[str, Any], out: Path) -> None:
+    """Write the table as JSON and Markdown, and the figure."""
+    stem = f"compare-{comparison.shots}-shot"
+    write_json(document, out / f"{stem}.json")
+    write_file(out / f"{stem}.md", as_markdown(comparison).encode())
+    draw_comparison(comparison, out / f"{stem}.png")
+
+
+def circumstances() -> dict[str, Any]:
+    """Return what it takes to get the same again: the command, the source, the machine."""
+    return {
+        "command": command(),
+        "commit": commit(),
+        "version": version("tripleshot"),
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count(),
+            "threads": torch.get_num_threads(),
+            "python": platform.python_version(),
+            "torch": version("torch"),
+        },
+    }
+
+
+def read_methods(text: str | None) -> tuple[str, ...]:
+    """Return the names between the commas, or every method."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(","))) if text else tuple(METHODS)
+    for name in names:
+        find_method(name)
+    return names
+
+
+def read_shots(text: str) -> tuple[int, ...]:
+    """Return the numbers between the commas."""
+    counts = tuple(dict.fromkeys(int(part) if part.strip().isdecimal() else 0 for part in text.split(",")))
+    if min(counts) < 1:
+        raise InputError(f"--shots is a number of examples, or several with commas between: 1,5; not {text!r}")
+    return counts
+
+
+def read_pairs(text: str) -> dict[str, str]:
+    """Return method to embedding method, from METHOD=EMBEDDING with commas between."""
+    pairs = {}
+    for part in filter(None, text.split(",")):
+        method, _, source = (word.strip() for word in part.partition("="))
+        if find_method(method).learns and find_method(source).kind == "embedding":
+            pairs[method] = source
+        else:
+            raise InputError(f"--pretrained {part}: give METHOD=EMBEDDING, such as gmatching=complex")
+    return pairs

@@ -1,0 +1,78 @@
+"""Settings of the embedding methods, and those that each of them starts from."""
+
+from dataclasses import dataclass
+
+from tripleshot.errors import InputError
+from tripleshot.losses import CorruptionLoss
+from tripleshot.optimizers import OptimizerKind
+from tripleshot.schedules import Schedule
+
+
+@dataclass(frozen=True)
+class EmbeddingSettings:
+    """Everything that decides how an embedding method learns.
+
+    Attributes:
+        width: d, size of the embeddings; ComplEx has as many imaginary numbers beside them.
+        norm: of distances, 1 or 2; products have none.
+        loss: keep a margin between true and wrong, or push each to its side of zero (softplus).
+        margin: gamma of the margin loss.
+        regularization: weight of the mean square of the vectors in a step's batch; 0 leaves it out.
+        batch_size: B, true triples of a step.
+        num_negatives: wrong triples for each of them.
+        bernoulli: replace the head more often where a head has many tails; else as often as not.
+        filtered: redraw wrong triples that are known to be true.
+        fitting_steps: steps in which a relation that training has not seen is fitted to its examples; 0 keeps the
+            closed form.
+        optimizer: which one; both touch only the embeddings in use.
+        steps: training steps.
+        learning_rate: of the optimizer.
+        schedule: how the learning rate goes down.
+        warmup: steps over which it rises.
+        clip: largest gradient norm of what relations are made of; 0 does not clip.
+        validate_every: steps between validations.
+        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
+        patience: validations without a better one before training stops; 0 never stops early.
+        checkpoint_every: steps between checkpoints.
+        seed: of everything random.
+    """
+
+    width: int = 100
+    norm: int = 1
+    loss: CorruptionLoss = "margin"
+    margin: float = 5.0
+    regularization: float = 0.0
+    batch_size: int = 256
+    num_negatives: int = 16
+    bernoulli: bool = True
+    filtered: bool = False
+    fitting_steps: int = 50
+    optimizer: OptimizerKind = "adagrad"
+    steps: int = 80_000
+    learning_rate: float = 0.1
+    schedule: Schedule = "linear"
+    warmup: int = 200
+    clip: float = 0.0
+    validate_every: int = 4000
+    valid_queries: int = 500
+    patience: int = 5
+    checkpoint_every: int = 4000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.norm not in (1, 2):
+            raise InputError(f"norm is 1 or 2, not {self.norm}")
+        for name in ("width", "batch_size", "num_negatives"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be 1 or more, not {getattr(self, name)}")
+
+
+PRODUCT = EmbeddingSettings(loss="softplus", regularization=1.0)
+DEFAULTS = {
+    "transe": EmbeddingSettings(),
+    "transh": EmbeddingSettings(margin=4.0),
+    "transr": EmbeddingSettings(margin=4.0),
+    "rescal": EmbeddingSettings(margin=1.0),
+    "distmult": PRODUCT,
+    "complex": PRODUCT,
+}

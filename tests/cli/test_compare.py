@@ -1,0 +1,86 @@
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from tripleshot.cli import main
+from tripleshot.cli.compare import read_methods, read_pairs, read_shots
+from tripleshot.config import fast
+from tripleshot.dataset_files import save_dataset
+from tripleshot.errors import InputError
+from tripleshot.methods import METHODS
+from tripleshot.methods.rscl import RSCLMethod
+
+SMALL = {"width": 16, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16, "relations_per_step": 1}
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["tripleshot", *map(str, words)])
+        monkeypatch.setenv("COLUMNS", "200")
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_methods_are_compared_and_what_is_finished_is_kept(run, tiny, tmp_path, monkeypatch):
+    monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
+    save_dataset(tiny, tmp_path / "tiny")
+    words = ("compare", tmp_path / "tiny", "--shots", "3", "--budget", "1s", "--out", tmp_path / "out")
+    code, out, err = run(*words, "--methods", "degree,rscl")
+    assert (code, err) == (0, "")
+    assert "training rscl-3-shot-seed-0" in out
+    assert "published" not in out
+    document = json.loads((tmp_path / "out" / "compare-3-shot.json").read_text())
+    assert [row["method"] for row in document["rows"]] == ["degree", "rscl"]
+    assert document["machine"]["threads"] == 1
+    assert len(document["data_hash"]) == 64
+    assert "| `rscl` |" in (tmp_path / "out" / "compare-3-shot.md").read_text()
+    assert (tmp_path / "out" / "compare-3-shot.png").exists()
+    code, out, _ = run(*words, "--methods", "degree,linked,rscl")
+    assert code == 0
+    assert "training" not in out.partition("tiny test")[0]
+    rows = json.loads((tmp_path / "out" / "compare-3-shot.json").read_text())["rows"]
+    assert [row["method"] for row in rows] == ["degree", "linked", "rscl"]
+    assert rows[-1]["seeds"] == document["rows"][-1]["seeds"]
+
+
+def test_a_wrong_preset_is_found_before_anything_is_trained(run, tiny, tmp_path):
+    save_dataset(tiny, tmp_path / "tiny")
+    code, _, err = run("compare", tmp_path / "tiny", "--out", tmp_path / "out", "--methods", "rscl", "--preset", "slow")
+    assert code == 1
+    assert "no preset 'slow'" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_lists_are_read_from_between_the_commas():
+    assert read_shots("1,5") == (1, 5)
+    assert read_methods("degree, rscl") == ("degree", "rscl")
+    assert read_methods(None) == tuple(METHODS)
+    assert read_pairs("") == {}
+    for wrong in ("", "0", "one", "-1", "1,,5"):
+        with pytest.raises(InputError, match="--shots"):
+            read_shots(wrong)
+    with pytest.raises(InputError, match="unknown method"):
+        read_methods("degree,rcsl")
+    with pytest.raises(InputError, match="METHOD=EMBEDDING"):
+        read_pairs("rscl=degree")
+
+
+def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):
+    monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
+    save_dataset(tiny, tmp_path / "tiny")
+    words = ("train", tmp_path / "tiny", tmp_path / "run", "--shots", 3)
+    assert run(*words, "--budget", "1s")[0] == 0
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["budget"] == 1.0
+    code, _, err = run("train", tmp_path / "tiny", tmp_path / "other", "--budget", "0s")
+    assert code == 1
+    assert "a budget is a time to train in" in err

@@ -1,0 +1,68 @@
+"""What every method that learns from episodes must do, asked in the same way."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tripleshot.dataset import FewShotDataset
+from tripleshot.evaluation import evaluate, summarize
+
+SHOTS = 3
+
+
+def question(dataset):
+    task = dataset.test[0]
+    return task.support(SHOTS), int(task.queries(SHOTS)[0, 0]), np.arange(dataset.graph.num_entities)
+
+
+def memorized_mrr(method, dataset):
+    """Train without validation, then ask the train tasks as if they were test tasks."""
+    method.fit(replace(dataset, valid=()), SHOTS)
+    seen = FewShotDataset("seen", dataset.graph, (), (), dataset.train)
+    return summarize(evaluate(method, seen, SHOTS).ranks).micro["mrr"]
+
+
+def assert_queries_change_nothing(make, dataset):
+    """Take every query of the test tasks away: the scores stay the same to the bit."""
+    bare = replace(dataset, test=tuple(replace(task, pairs=task.pairs[:4], known=task.known) for task in dataset.test))
+    methods = make(), make()
+    for method, given in zip(methods, (dataset, bare), strict=True):
+        method.fit(given, SHOTS)
+    asked = question(dataset)
+    np.testing.assert_array_equal(methods[0].score(*asked), methods[1].score(*asked))
+
+
+def assert_resumes_to_the_same_weights(make, dataset, folder, stop_at):
+    """Stop a training between two checkpoints, go on, and restore it: weights and scores as if nothing had been."""
+    whole = make()
+    whole.fit(dataset, SHOTS, folder)
+    broken = folder / "broken"
+    broken.mkdir()
+
+    class PowerCut:
+        def begin(self, stage, step):
+            pass
+
+        def advance(self, step, losses, best_mrr):
+            if step == stop_at:
+                raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        make().fit(dataset, SHOTS, broken, observer=PowerCut())
+    resumed = make()
+    resumed.fit(dataset, SHOTS, broken, resume=True)
+    expected = whole.module.state_dict()
+    for name, weights in resumed.module.state_dict().items():
+        assert torch.equal(weights, expected[name]), name
+    restored = make()
+    restored.restore(dataset, broken)
+    asked = question(dataset)
+    np.testing.assert_array_equal(restored.score(*asked), whole.score(*asked))
+
+
+def edges_of(graph, entity):
+    """Return the edges that leave an entity, inverses included, in file order."""
+    relations, entities = graph.adjacency.edges(entity)
+    return list(zip(relations.tolist(), entities.tolist(), strict=True))

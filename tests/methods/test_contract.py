@@ -1,0 +1,175 @@
+"""One contract for every method in the table: whoever adds a method adds a line to `QUICK`, and all of this holds."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tripleshot.dataset import Task
+from tripleshot.errors import InputError
+from tripleshot.evaluation import evaluate, summarize
+from tripleshot.method import ExplainingMethod, Method
+from tripleshot.methods import METHODS, MethodEntry, make_method
+from tripleshot.training import Trainer
+
+SHOTS = 3
+SMALL = {"width": 16, "num_layers": 1, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16}
+MATCHING = {"width": 16, "max_neighbors": 4, "batch_size": 16, "steps": 20, "validate_every": 10}
+EMBEDDING = {"width": 8, "batch_size": 32, "num_negatives": 4, "steps": 20, "validate_every": 10}
+TASKS = {"batch_size": 64, "relations_per_step": 16, "steps": 20, "validate_every": 10}
+QUICK: dict[str, dict[str, Any]] = {
+    "rscl": {**SMALL, "pretraining_steps": 10, "steps": 20, "validate_every": 10, "num_sampled": 8},
+    "gmatching": MATCHING,
+    "fsrl": MATCHING,
+    "faan": MATCHING,
+    "metar": {"width": 8, **TASKS},
+    "gana": {"width": 8, "lstm_width": 8, "max_neighbors": 4, **TASKS},
+    "transe": EMBEDDING,
+    "transh": EMBEDDING,
+    "transr": EMBEDDING,
+    "rescal": EMBEDDING,
+    "distmult": EMBEDDING,
+    "complex": EMBEDDING,
+}
+
+
+@dataclass
+class Fitted:
+    """A fitted method, the folder it wrote into, and which of its weights have had a gradient."""
+
+    entry: MethodEntry
+    name: str
+    method: Method
+    folder: Path
+    weights: set[str] = field(default_factory=set)
+    moved: set[str] = field(default_factory=set)
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def fitted(request, tiny, tmp_path_factory) -> Fitted:
+    entry = METHODS[request.param]
+    found = Fitted(entry, request.param, entry.make(), tmp_path_factory.mktemp(request.param))
+    if not entry.learns:
+        found.method.fit(tiny, SHOTS)
+        return found
+    take_step = Trainer._step
+
+    def watched_step(trainer, *arguments):
+        losses = take_step(trainer, *arguments)
+        learning = {name: value.grad for name, value in trainer.module.named_parameters() if value.requires_grad}
+        found.weights |= learning.keys()
+        found.moved |= {name for name, slope in learning.items() if slope is not None and reaches(slope)}
+        return losses
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "_step", watched_step)
+        method = entry.make_with(QUICK[request.param])
+        method.fit(tiny, SHOTS, found.folder)
+    found.method = method
+    return found
+
+
+def reaches(slope: torch.Tensor) -> bool:
+    return bool((slope.coalesce().values() if slope.is_sparse else slope).any())
+
+
+def question(dataset):
+    task = dataset.test[0]
+    return task.support(SHOTS), int(task.queries(SHOTS)[0, 0]), dataset.candidates(task)
+
+
+def test_one_finite_score_for_each_tail(fitted, tiny):
+    support, head, tails = question(tiny)
+    scores = fitted.method.score(support, head, tails)
+    assert scores.shape == tails.shape
+    assert np.isfinite(scores).all()
+
+
+def test_permuting_tails_permutes_scores(fitted, tiny):
+    support, head, tails = question(tiny)
+    order = np.random.default_rng(0).permutation(len(tails))
+    expected = fitted.method.score(support, head, tails)[order]
+    np.testing.assert_allclose(fitted.method.score(support, head, tails[order]), expected, atol=1e-4)
+
+
+def test_a_tail_scores_the_same_alone_as_among_others(fitted, tiny):
+    support, head, tails = question(tiny)
+    alone = [fitted.method.score(support, head, tails[i : i + 1])[0] for i in range(len(tails))]
+    np.testing.assert_allclose(alone, fitted.method.score(support, head, tails), atol=1e-4)
+
+
+def test_a_tail_asked_twice_scores_the_same_twice(fitted, tiny):
+    support, head, tails = question(tiny)
+    scores = fitted.method.score(support, head, np.concatenate([tails, tails]))
+    np.testing.assert_allclose(scores[: len(tails)], scores[len(tails) :], atol=1e-4)
+
+
+def test_no_tails_give_no_scores(fitted, tiny):
+    support, head, tails = question(tiny)
+    assert fitted.method.score(support, head, tails[:0]).shape == (0,)
+
+
+def test_asking_again_gives_the_same_scores(fitted, tiny):
+    support, head, tails = question(tiny)
+    first = fitted.method.score(support, head, tails)
+    fitted.method.score(tiny.test[1].support(SHOTS), head, tails)
+    np.testing.assert_array_equal(fitted.method.score(support, head, tails), first)
+
+
+def test_examples_that_no_task_has_are_answered_too(fitted, tiny):
+    support, head, tails = question(tiny)
+    new = np.stack([support[:, 0], np.roll(support[:, 1], 1)], axis=1)
+    scores = fitted.method.score(new, head, tails)
+    assert np.isfinite(scores).all()
+    np.testing.assert_array_equal(fitted.method.score(new, head, tails), scores)
+
+
+def test_gradients_reach_every_weight(fitted):
+    if not fitted.entry.learns:
+        pytest.skip("this method does not learn")
+    assert fitted.weights
+    assert fitted.weights - fitted.moved == set()
+
+
+def test_a_run_that_is_loaded_scores_like_the_one_that_was_saved(fitted, tiny):
+    if not fitted.entry.learns:
+        pytest.skip("this method does not learn")
+    again = fitted.entry.make_with(QUICK[fitted.name])
+    again.restore(tiny, fitted.folder)
+    np.testing.assert_array_equal(again.score(*question(tiny)), fitted.method.score(*question(tiny)))
+
+
+def test_the_same_seed_gives_the_same_scores_whatever_the_queries_are(fitted, tiny):
+    """Fit it again where the query triples of a test task are other ones: nothing of them may reach the method."""
+    support, head, tails = question(tiny)
+    shuffled = tiny.test[0].pairs.copy()
+    shuffled[SHOTS:, 1] = shuffled[SHOTS:, 1][::-1]
+    changed = replace(tiny, test=(Task.of(tiny.test[0].name, shuffled), *tiny.test[1:]))
+    again = fitted.entry.make_with(QUICK[fitted.name]) if fitted.entry.learns else fitted.entry.make()
+    again.fit(changed, SHOTS)
+    np.testing.assert_array_equal(again.score(support, head, tails), fitted.method.score(support, head, tails))
+
+
+def test_it_can_be_evaluated(fitted, tiny):
+    summary = summarize(evaluate(fitted.method, tiny, SHOTS).ranks)
+    assert 0 < summary.micro["mrr"] <= 1
+
+
+def test_it_explains_itself_if_it_says_so(fitted, tiny):
+    support, head, tails = question(tiny)
+    method = fitted.method
+    if not isinstance(method, ExplainingMethod):
+        pytest.skip("this method does not explain itself")
+    for tail in tails.tolist():
+        reasons = method.explain(support, head, tail)
+        score = method.score(support, head, np.array([tail]))[0]
+        assert sum(reason.weight for reason in reasons) == pytest.approx(score)
+        assert all(reason.text for reason in reasons)
+
+
+def test_an_unknown_method_suggests_the_nearest():
+    with pytest.raises(InputError, match="did you mean 'evidence'"):
+        make_method("evidense")
