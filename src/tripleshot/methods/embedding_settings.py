@@ -71,7 +71,7 @@ PRODUCT = EmbeddingSettings(loss="softplus", regularization=1.0)
 DEFAULTS = {
     "transe": EmbeddingSettings(),
     "transh": EmbeddingSettings(margin=4.0),
-    "transr": EmbeddingSettings(margin=4.0),
+    "transr": EmbeddingSettings(margin=4.0, learning_rate=0.01),  # matrices leave the identity slowly
     "rescal": EmbeddingSettings(margin=1.0),
     "distmult": PRODUCT,
     "complex": PRODUCT,
