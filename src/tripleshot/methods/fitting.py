@@ -15,6 +15,8 @@ from tripleshot.evaluation import evaluate, sample_queries, summarize
 from tripleshot.method import Method
 from tripleshot.training import Observer, Stage, Trainer, Watching
 
+DEV_SEED = 0  # the dev queries of a validation are the same for every run, so that their curves can be compared
+
 _BUDGET: ContextVar[float] = ContextVar("budget", default=0.0)
 
 
@@ -72,7 +74,7 @@ def fit_module(
         fitting: everything else.
         weights_changed: is called before and after a validation, so that the method can forget what it has cached.
     """
-    chosen = sample_queries(fitting.dataset, fitting.shots, fitting.valid_queries, fitting.seed)
+    chosen = sample_queries(fitting.dataset, fitting.shots, fitting.valid_queries, DEV_SEED)
 
     def validate() -> float:
         weights_changed()
