@@ -1,8 +1,9 @@
 """Ask a real server: latency, answers a second and memory, every response compared with the answer computed alone.
 
 Starts `tripleshot serve` for each run, asks questions of the test tasks from 1, 8 and 64 clients at once, and compares
-every response with what the library says in this process. The NELL-One questions have about 2,000 candidates each.
-Then one server answers many small questions in a row while its memory is watched.
+every response with what the library says in this process. Candidates are types of entities that make up 2,000 together.
+Connections are open before the clock starts. Then one server answers many small questions in a row while its memory is
+watched.
 
     python benchmarks/serving.py --run atlas-run --run nell-run --json results/serving.json
 """
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from rich.table import Table
 from measuring import describe_machine
 from tripleshot.answering import Answerer
 from tripleshot.dataset_files import content_hash
+from tripleshot.graph import KnowledgeGraph
+from tripleshot.ranking import Candidates
 from tripleshot.results import write_json
 
 TOP = 10
@@ -91,21 +94,36 @@ def serving(run: Path) -> Generator[Served]:
         process.communicate()
 
 
-def make_questions(answerer: Answerer, num_candidates: int) -> list[Asked]:
-    """Take questions of the test tasks, those with the wished number of candidates first, and answer them alone."""
+def types_of_size(graph: KnowledgeGraph, num_candidates: int) -> tuple[str, ...]:
+    """Return types that have about so many entities together: the largest that still fits, again and again."""
+    assert graph.types is not None
+    sizes = np.bincount(graph.types.values, minlength=len(graph.types.names))
+    chosen, remaining = [], num_candidates
+    for place in np.argsort(-sizes, kind="stable").tolist():
+        if 0 < sizes[place] <= remaining:
+            chosen.append(graph.types.names[place])
+            remaining -= int(sizes[place])
+    return tuple(chosen)
+
+
+def make_questions(answerer: Answerer, num_candidates: int, count: int = MAX_QUESTIONS) -> list[Asked]:
+    """Take questions of the test tasks in turn, and answer them alone; 0 candidates means what the examples suggest."""
     shots, dataset = answerer.config.shots, answerer.dataset
-    tasks = sorted(dataset.test, key=lambda task: abs(len(answerer.candidates(task.support(shots))) - num_candidates))
+    candidates: Candidates = types_of_size(answerer.graph, num_candidates) if num_candidates else "open"
     questions = []
-    for task in tasks:
-        support = task.support(shots)
-        for head in np.unique(task.queries(shots)[:, 0])[: MAX_QUESTIONS - len(questions)].tolist():
-            body = {
-                "examples": [{"head": first, "tail": last} for first, last in support.tolist()],
-                "heads": [head],
-                "top": TOP,
-            }
-            expected = [(each.entity, each.score) for each in answerer.answer(support, head, TOP)]
-            questions.append(Asked(body, expected, len(answerer.candidates(support))))
+    for number in range(count):
+        task = dataset.test[number % len(dataset.test)]
+        support, heads = task.support(shots), np.unique(task.queries(shots)[:, 0])
+        head = int(heads[number // len(dataset.test) % len(heads)])
+        body = {
+            "examples": [{"head": first, "tail": last} for first, last in support.tolist()],
+            "heads": [head],
+            "top": TOP,
+            "candidates": candidates,
+        }
+        answers = answerer.answer(support, head, TOP, candidates=candidates)
+        expected = [(each.entity, each.score) for each in answers]
+        questions.append(Asked(body, expected, len(answerer.candidates(support, candidates))))
     return questions
 
 
@@ -124,10 +142,12 @@ async def ask(address: str, questions: list[Asked], num_clients: int, num_reques
             seconds.append(time.perf_counter() - started)
             differing += not is_as_alone(response, asked)
 
-    limits = httpx.Limits(max_connections=num_clients)
-    async with httpx.AsyncClient(base_url=address, timeout=600, limits=limits) as client:
+    async with AsyncExitStack() as stack:
+        opened = [httpx.AsyncClient(base_url=address, timeout=600) for _ in range(num_clients)]
+        clients = [await stack.enter_async_context(client) for client in opened]
+        await asyncio.gather(*(client.get("/health") for client in clients))
         started = time.perf_counter()
-        await asyncio.gather(*(ask_some(client) for _ in range(num_clients)))
+        await asyncio.gather(*(ask_some(client) for client in clients))
         elapsed = time.perf_counter() - started
     p50, p99 = (1000 * float(np.quantile(seconds, share)) for share in (0.5, 0.99))
     return Load(num_clients, num_requests, differing, p50, p99, num_requests / elapsed)
@@ -159,7 +179,7 @@ def measure_loads(run: Path, answerer: Answerer, num_candidates: int, num_reques
 
 def watch_memory(run: Path, answerer: Answerer, num_requests: int) -> dict[str, Any]:
     """Read the server's memory in MiB while it answers questions with few candidates, one reading every tenth."""
-    questions = make_questions(answerer, 0)[:4]
+    questions = make_questions(answerer, 0, count=4)
     with serving(run) as served:
         asyncio.run(ask(served.address, questions, WATCHED_CLIENTS, max(num_requests // NUM_READINGS, 1)))
         readings, differing = [served.memory()], 0
@@ -209,7 +229,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, action="append", required=True, help="a trained run; may be repeated")
     parser.add_argument("--data", action="append", default=[], help="where the dataset of each run is, if it moved")
     parser.add_argument("--requests", type=int, default=640, help="for each number of clients")
-    parser.add_argument("--candidates", type=int, default=2000, help="take questions with about so many")
+    parser.add_argument("--candidates", type=int, default=2000, help="of a question, about; 0: the examples decide")
     parser.add_argument("--memory-requests", type=int, default=10_000, help="while the first run's memory is watched")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     arguments = parser.parse_args()
