@@ -41,6 +41,8 @@ class RSCLSettings:
         pretraining_steps: steps of masked-token training on the background before the episodes.
         pretraining_batch_size: contexts of such a step.
         pretraining_rate: its learning rate.
+        pretraining_boost: how many times that rate the element embeddings learn at; a rare entity is seen too seldom
+            to move far otherwise.
         steps: training steps.
         learning_rate: of Adam.
         schedule: how the learning rate goes down.
@@ -78,6 +80,7 @@ class RSCLSettings:
     pretraining_steps: int = 10_000
     pretraining_batch_size: int = 256
     pretraining_rate: float = 1e-3
+    pretraining_boost: float = 1.0
     steps: int = 300_000
     learning_rate: float = 1e-3
     schedule: Schedule = "stepwise"

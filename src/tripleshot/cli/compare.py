@@ -72,8 +72,7 @@ def compare_command(
         K, the number of examples per relation, or several with commas between.
     seeds
         How many trainings of each method, with seeds from 0.
-
-    Methods:
+    methods
         Which, with commas between; all of them by default.
     preset
         Where settings start from.
@@ -84,7 +83,7 @@ def compare_command(
         cpu, cuda, cuda:1, mps, ...
     threads
         CPU threads.
-    """
+    """  # noqa: D405, D411, D416
     if threads:
         torch.set_num_threads(threads)
     plan = Plan(

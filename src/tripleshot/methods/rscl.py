@@ -141,6 +141,7 @@ class RSCLMethod:
             "linear",
             settings.warmup,
             finished=None if folder is None else lambda: save_weights(self.module, folder, PRETRAINED),
+            embedding_boost=settings.pretraining_boost,
         )
         can_pretrain = settings.use_global and self.dataset.graph.num_triples > 0
         wants_to = settings.pretraining_steps and not settings.pretrained
