@@ -3,13 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from write_readme_tables import filled
+from fill_tables import PAGES, filled
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_every_figure_in_the_readme_comes_from_results():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_table_of_figures_comes_from_results(page):
+    text = page.read_text(encoding="utf-8")
     assert filled(text) == text
 
 

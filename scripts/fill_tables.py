@@ -1,0 +1,135 @@
+"""Fill the tables of the README and the docs from the files under `results/`, so that no figure was typed by hand."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tripleshot.paper.published import METRICS, published_for
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+RESULTS = ROOT / "results"
+FLOOR = ("degree", "support-frequency", "linked", "evidence")
+
+
+def short(value: float) -> str:
+    """Write a share as papers do, without the zero before the point."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def nell_table() -> str:
+    """Lay out every method on NELL-One's test set beside the paper's own row."""
+    lines = ["| method | shots | training | MRR | Hits@10 | Hits@5 | Hits@1 |", "|---|---|---|---|---|---|---|"]
+    for shots in (1, 5):
+        for method in FLOOR:
+            document = read(f"nell-one/{method}-{shots}-shot.json")
+            lines.append(row(f"`{method}`", shots, "none", measured(document)))
+        for path in sorted((RESULTS / "nell-one").glob(f"*-seed-*-{shots}-shot.json")):
+            document = json.loads(path.read_text())
+            minutes = f"{document['training']['seconds'] / 60:.0f} min"
+            lines.append(row(f"`{document['method']}`, seed {document['seed']}", shots, minutes, measured(document)))
+        for found in published_for("nell-one", shots):
+            if found.method == "rscl":
+                values = tuple(found.metrics[name] for name in METRICS)
+                lines.append(row(f"{found.name}, as published", shots, "", values))
+    return "\n".join(lines)
+
+
+def measured(document: dict[str, Any]) -> tuple[float, ...]:
+    """Return the four figures of a result."""
+    return tuple(document["micro"][name] for name in METRICS)
+
+
+def row(name: str, shots: int, training: str, values: tuple[float, ...]) -> str:
+    """Lay out one line."""
+    return f"| {name} | {shots} | {training} | {' | '.join(short(value) for value in values)} |"
+
+
+def ingest_table() -> str:
+    """Lay out the reading of a graph of Wiki-One's size beside PyKEEN's."""
+    lines = ["| reader | seconds | peak memory |", "|---|---|---|"]
+    for name, figures in read("ingest.json")["figures"].items():
+        lines.append(f"| {name} | {figures['seconds']:.1f} | {figures['peak_mib']:,.0f} MiB |")
+    return "\n".join(lines)
+
+
+def speed_table() -> str:
+    """Lay out training and scoring at the paper's configuration beside a plain implementation of both."""
+    training, scoring = read("training.json")["figures"], read("scoring.json")["figures"]
+    step, one, test = "seconds", "candidates_per_second", "extrapolated_full_test_seconds"
+    lines = [
+        "| at the paper's configuration | plain | tripleshot | times faster |",
+        "|---|---|---|---|",
+        speed_row("a training step, s", training, step, "{:.2f}"),
+        speed_row("candidates scored in a second, one query", scoring, one, "{:,.0f}", more_is_faster=True),
+        speed_row("the NELL-One test, queries of a head together, min (extrapolated)", scoring, test, "{:.0f}", 1 / 60),
+    ]
+    return "\n".join(lines)
+
+
+def speed_row(
+    name: str, figures: dict[str, Any], key: str, form: str, scale: float = 1, more_is_faster: bool = False
+) -> str:
+    """Lay out one figure of both sides and their ratio."""
+    plain, ours = (figures[side][key] for side in ("plain", "tripleshot"))
+    ratio = ours / plain if more_is_faster else plain / ours
+    return f"| {name} | {form.format(plain * scale)} | {form.format(ours * scale)} | {ratio:.1f} |"
+
+
+def serving_table() -> str:
+    """Lay out latency and answers a second of a server under one client and under many."""
+    lines = ["| run | candidates | clients | p50 | p99 | answers/s |", "|---|---|---|---|---|---|"]
+    for run in read("serving.json")["runs"]:
+        for load in run["loads"]:
+            times = f"{load['p50_ms']:,.0f} ms | {load['p99_ms']:,.0f} ms | {load['answers_per_second']:,.0f}"
+            name = f"`{run['method']}` on {run['dataset']}"
+            lines.append(f"| {name} | {run['candidates']:,.0f} | {load['clients']} | {times} |")
+    return "\n".join(lines)
+
+
+def searching_table() -> str:
+    """Lay out searches by name among millions."""
+    lines = ["| names | index | what is typed | p50 | p99 | found |", "|---|---|---|---|---|---|"]
+    for index in read("searching.json")["figures"]["tripleshot"]:
+        size = f"{index['names'] / 1e6:.1f} million | {index['index_mib']:,.0f} MiB, {index['build_seconds']:.1f} s"
+        for kind in ("whole name", "one typo"):
+            search = index["searches"][kind]
+            times = f"{search['p50_ms']:.0f} ms | {search['p99_ms']:.0f} ms"
+            lines.append(f"| {size} | {kind} | {times} | {search['found']:.0%} |")
+    return "\n".join(lines)
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return a file under `results/`."""
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "nell-one": nell_table,
+    "ingest": ingest_table,
+    "speed": speed_table,
+    "serving": serving_table,
+    "searching": searching_table,
+}
+
+
+def fill(text: str, name: str, table: str) -> str:
+    """Put a table between its two marks."""
+    begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}{table}\n{end}{after}"
+
+
+def filled(text: str) -> str:
+    """Return a page with every table that it has marks for as the results have it now."""
+    for name, make in TABLES.items():
+        if f"<!-- {name}:begin -->" in text:
+            text = fill(text, name, make())
+    return text
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
