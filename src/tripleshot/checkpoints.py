@@ -30,14 +30,23 @@ def save_weights(module: nn.Module, folder: Path, name: str = WEIGHTS) -> None:
 
 
 def load_weights(
-    module: nn.Module, folder: Path, rows: Mapping[str, IntArray] | None = None, name: str = WEIGHTS
+    module: nn.Module,
+    folder: Path,
+    rows: Mapping[str, IntArray] | None = None,
+    name: str = WEIGHTS,
+    only_own: bool = False,
 ) -> None:
-    """Read weights that fit the module, or whose `rows`, by the name of the weights, fit it."""
+    """Read weights that fit the module, or whose `rows`, by the name of the weights, fit it.
+
+    With `only_own` the file may hold more than the module has: an ablation starts from the whole network's.
+    """
     path = folder / name
     try:
         state = load_file(path)
         for part, taken in (rows or {}).items():
             state[part] = state[part][torch.from_numpy(taken)]
+        if only_own:
+            state = {part: state[part] for part in module.state_dict() if part in state}
         module.load_state_dict(state)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: not readable as weights: {error}") from None

@@ -6,6 +6,7 @@ from typing import Literal
 from tripleshot.contexts import TopNeighbors
 from tripleshot.episodes import Regime
 from tripleshot.errors import InputError
+from tripleshot.losses import RankingLoss
 from tripleshot.schedules import Schedule
 
 RelationToken = Literal["shared", "own", "difference"]
@@ -34,7 +35,11 @@ class RSCLSettings:
         batch_size: B, queries of a step.
         relations_per_step: how many relations share them, each with a support of its own; the paper takes one.
         num_negatives: wrong answers a query.
+        hard_share: how many of them are hard: linked to the head, or the tail of an example.
+        loss: keep a margin between true and wrong (the paper), or a softmax over both.
         margin: gamma of the ranking loss.
+        evidence: weigh links, paths, examples, likeness and degree beside the contexts; not in the paper.
+        evidence_width: size of the network that weighs them.
         masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
         num_sampled: entities that stand for all in the masked-token loss; 0 takes all of them.
         pretrained: a run whose pre-training to start from, instead of a pre-training of its own.
@@ -45,6 +50,8 @@ class RSCLSettings:
             to move far otherwise.
         steps: training steps.
         learning_rate: of Adam.
+        embedding_boost: how many times that rate the element embeddings learn at in episodes; 0 leaves them as
+            pre-training made them, so that nothing about single entities is learnt by heart.
         schedule: how the learning rate goes down.
         warmup: steps over which it rises.
         clip: largest gradient norm; 0 does not clip.
@@ -73,7 +80,11 @@ class RSCLSettings:
     batch_size: int = 256
     relations_per_step: int = 1
     num_negatives: int = 1
+    hard_share: float = 0.0
+    loss: RankingLoss = "margin"
     margin: float = 5.0
+    evidence: bool = False
+    evidence_width: int = 24
     masking_weight: float = 1.0
     num_sampled: int = 1024
     pretrained: str = ""
@@ -83,6 +94,7 @@ class RSCLSettings:
     pretraining_boost: float = 1.0
     steps: int = 300_000
     learning_rate: float = 1e-3
+    embedding_boost: float = 1.0
     schedule: Schedule = "stepwise"
     warmup: int = 200
     clip: float = 5.0
@@ -94,15 +106,20 @@ class RSCLSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (self.use_global or self.use_local):
-            raise InputError("without both encoders nothing is left of RSCL")
+        if not (self.reads_contexts or self.evidence):
+            raise InputError("without both encoders nothing is left of RSCL, unless --evidence is given")
         if self.batch_size % self.relations_per_step:
             raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
         if self.max_neighbors < 3:
             raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
-        for name in ("dropout", "global_share", "background_share"):
+        for name in ("dropout", "global_share", "background_share", "hard_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")
+
+    @property
+    def reads_contexts(self) -> bool:
+        """Whether there is an encoder; without any, only evidence counts."""
+        return self.use_global or self.use_local
 
 
 def paper() -> RSCLSettings:
@@ -154,4 +171,35 @@ def demo() -> RSCLSettings:
     )
 
 
+def plus() -> RSCLSettings:
+    """Return settings of `rscl+` for two CPU cores: evidence beside contexts, several wrong answers, hard ones too."""
+    return replace(
+        fast(),
+        evidence=True,
+        loss="softmax",
+        batch_size=64,
+        num_negatives=8,
+        hard_share=0.5,
+        pretraining_steps=12_000,
+        pretraining_boost=10.0,
+        steps=3000,
+    )
+
+
+def evidence_only() -> RSCLSettings:
+    """Return settings of `rscl+` without contexts: trained in a minute, answers in milliseconds."""
+    return replace(
+        plus(),
+        use_global=False,
+        use_local=False,
+        pretraining_steps=0,
+        batch_size=128,
+        relations_per_step=16,
+        num_negatives=32,
+        learning_rate=3e-3,
+        valid_queries=0,
+    )
+
+
 PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo}
+PLUS_PRESETS = {"fast": plus, "evidence": evidence_only}

@@ -36,7 +36,7 @@ def explain(method: Method, graph: KnowledgeGraph, support: IntArray, head: int,
     if isinstance(method, AttentiveMethod):
         seen = method.attention(support, head, tail)
     else:
-        seen = Attention(_first_neighbors(graph, head), _first_neighbors(graph, tail))
+        seen = Attention(first_neighbors(graph, head), first_neighbors(graph, tail))
     to_head, to_tail = _attention_to_pairs(seen)
     return Explanation(
         head,
@@ -83,7 +83,7 @@ def _attention_to_pairs(seen: Attention) -> tuple[FloatArray | None, FloatArray 
     return pairs[:center].reshape(-1, 2).sum(axis=1)[::-1], pairs[center + 3 :].reshape(-1, 2).sum(axis=1)
 
 
-def _first_neighbors(graph: KnowledgeGraph, entity: int) -> Surroundings:
+def first_neighbors(graph: KnowledgeGraph, entity: int) -> Surroundings:
     relations, entities = (column[:MAX_UNWEIGHED] for column in graph.adjacency.edges(entity))
     return Surroundings(relations, entities, len(entities))
 

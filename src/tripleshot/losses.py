@@ -7,11 +7,23 @@ from torch import Tensor
 from torch.nn import functional
 
 CorruptionLoss = Literal["margin", "softplus"]
+RankingLoss = Literal["margin", "softmax"]
 
 
 def ranking_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
     """Return the mean of max(0, margin + S- - S+) (equation 19); shapes (n,)."""
     return functional.relu(margin + negative - positive).mean()
+
+
+def listwise_loss(scores: Tensor, weights: Tensor) -> Tensor:
+    """Return the mean negative log probability of the true answer in a softmax over all candidates, as estimated.
+
+    Args:
+        scores: shape (..., 1 + n), the true answer first, then wrong ones that were sampled.
+        weights: shape (..., n), how many candidates each of them stands for.
+    """
+    positive, negative = scores[..., :1], scores[..., 1:] + weights.log()
+    return (torch.cat([positive, negative], -1).logsumexp(-1) - positive.squeeze(-1)).mean()
 
 
 def corruption_loss(scores: Tensor, kind: CorruptionLoss, margin: float) -> Tensor:

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from tripleshot.contexts import PAD, RELATION, ContextExtractor, Contexts
 from tripleshot.encoder import Encoder, Packing, PooledDropout
+from tripleshot.evidence_head import EvidenceHead
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +178,7 @@ class RSCL(nn.Module):
         use_global: bool = True,
         use_local: bool = True,
         scale_attention: bool = True,
+        evidence: EvidenceHead | None = None,
     ) -> None:
         """Make the network.
 
@@ -191,6 +193,7 @@ class RSCL(nn.Module):
             use_global: false for the ablation "w/o global encoder": the local encoder then reads raw embeddings.
             use_local: false for the ablation "w/o local encoder": only the global score counts.
             scale_attention: divide by the root of the width in the aggregator's attention, as FAAN does.
+            evidence: weighs what is known of a pair beside its context; not in the paper.
         """
         super().__init__()
         self.global_share = (global_share if use_local else 1.0) if use_global else 0.0
@@ -201,6 +204,7 @@ class RSCL(nn.Module):
         self.embedding_norm = nn.LayerNorm(width)
         self.encoder = Encoder(width, num_layers, num_heads, self.dropout) if use_global else None
         self.local_encoder = LocalNeighborEncoder(width, self.dropout) if use_local else None
+        self.evidence = evidence
         nn.init.normal_(self.elements.weight, std=width**-0.5)
         nn.init.normal_(self.positions.weight, std=width**-0.5)
 

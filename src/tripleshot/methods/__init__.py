@@ -83,6 +83,9 @@ METHODS: dict[str, MethodEntry] = {
     "rscl": MethodEntry(
         "neural", "relation-specific context learning, the paper's model", "rscl:RSCLMethod", learns=True
     ),
+    "rscl+": MethodEntry(
+        "neural", "RSCL that also weighs links, paths, examples and likeness", "rscl_plus:RSCLPlusMethod", learns=True
+    ),
     "metar": MethodEntry(
         "few-shot", "a relation's vector from its examples, moved by their gradient", "metar:MetaRMethod", learns=True
     ),

@@ -49,7 +49,7 @@ class Degree:
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name the degree."""
-        return [_degree_reason(self.graph, tail)]
+        return [degree_reason(self.graph, tail)]
 
 
 @dataclass
@@ -68,7 +68,7 @@ class SupportFrequency:
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name the examples with this tail, and the degree."""
-        return [*_support_reasons(self.graph, support, tail), _degree_reason(self.graph, tail)]
+        return [*support_reasons(self.graph, support, tail), degree_reason(self.graph, tail)]
 
 
 @dataclass
@@ -88,8 +88,8 @@ class Linked:
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name the links, the examples with this tail, and the degree."""
-        links = _link_reasons(self.graph, head, tail, self._link_weight(support))
-        return [*links, *_support_reasons(self.graph, support, tail), _degree_reason(self.graph, tail)]
+        links = link_reasons(self.graph, head, tail, self._link_weight(support))
+        return [*links, *support_reasons(self.graph, support, tail), degree_reason(self.graph, tail)]
 
     def _link_weight(self, support: IntArray) -> float:
         return len(support) + 1.0
@@ -123,10 +123,10 @@ class Evidence:
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name every link, path and example that speaks for a tail, the weightiest first."""
         reasons = [
-            *_link_reasons(self.graph, head, tail, self.link_weight),
-            *_support_reasons(self.graph, support, tail, self.support_weight / len(support)),
+            *link_reasons(self.graph, head, tail, self.link_weight),
+            *support_reasons(self.graph, support, tail, self.support_weight / len(support)),
             *self._path_reasons(support, head, tail),
-            _degree_reason(self.graph, tail, self.degree_weight),
+            degree_reason(self.graph, tail, self.degree_weight),
         ]
         return sorted(reasons, key=lambda reason: -reason.weight)
 
@@ -142,12 +142,13 @@ class Evidence:
         walks = walk(self.graph, head, rules.path_types)
         places = np.searchsorted(rules.path_types, walks.path_types[walks.ends == tail])
         return [
-            Reason("path", _path_text(self.graph, int(rules.path_types[place])), float(rules.weights[place]))
+            Reason("path", path_text(self.graph, int(rules.path_types[place])), float(rules.weights[place]))
             for place in places
         ]
 
 
-def _path_text(graph: KnowledgeGraph, path_type: int) -> str:
+def path_text(graph: KnowledgeGraph, path_type: int) -> str:
+    """Say which steps the examples' heads and tails have in common."""
     steps = (_step_text(graph, step) for step in PathTypes.of(graph).decode(path_type))
     return "examples share the path: " + ", then ".join(steps)
 
@@ -157,7 +158,7 @@ def _step_text(graph: KnowledgeGraph, relation: int) -> str:
     return f"“{graph.relations.label(relation % graph.num_relations)}”" + " backwards" * backwards
 
 
-def _link_reasons(graph: KnowledgeGraph, head: int, tail: int, weight: float) -> list[Reason]:
+def link_reasons(graph: KnowledgeGraph, head: int, tail: int, weight: float) -> list[Reason]:
     """Name each edge between the two; they share the weight."""
     relations, entities = graph.adjacency.edges(head)
     links = relations[entities == tail]
@@ -171,11 +172,13 @@ def _edge_text(graph: KnowledgeGraph, head: int, relation: int, tail: int) -> st
     return f"the graph says: {first} “{graph.relation_label(relation)}” {last}"
 
 
-def _support_reasons(graph: KnowledgeGraph, support: IntArray, tail: int, weight: float = 1.0) -> list[Reason]:
+def support_reasons(graph: KnowledgeGraph, support: IntArray, tail: int, weight: float = 1.0) -> list[Reason]:
+    """Name the examples with this tail."""
     heads = support[support[:, 1] == tail, 0]
     return [Reason("support", f"the example {graph.entities.label(head)} has this answer", weight) for head in heads]
 
 
-def _degree_reason(graph: KnowledgeGraph, tail: int, weight: float = 1.0) -> Reason:
+def degree_reason(graph: KnowledgeGraph, tail: int, weight: float = 1.0) -> Reason:
+    """Name the degree."""
     share = float(degree_share(graph, np.array([tail]))[0])
     return Reason("degree", f"{graph.entities.label(tail)} has {graph.degrees[tail]:,} edges", weight * share)

@@ -20,8 +20,8 @@ from tripleshot.losses import ranking_loss
 from tripleshot.method import FloatArray
 from tripleshot.methods.episode_fitting import check_settings, sampler_of
 from tripleshot.methods.fitting import fit_module
+from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.pair_transformer import PairTransformer
-from tripleshot.methods.relation_meta import LastSupport
 from tripleshot.methods.symbol_vectors import SymbolVectors, restore_weights
 from tripleshot.methods.task_fitting import fitting_of, stage_of
 from tripleshot.neighbor_encoders import NeighborFinder, Neighborhoods

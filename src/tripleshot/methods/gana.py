@@ -19,7 +19,8 @@ from tripleshot.episodes import Regime
 from tripleshot.method import FloatArray
 from tripleshot.methods.fitting import fit_module
 from tripleshot.methods.hyperplanes import Relations, gradients
-from tripleshot.methods.relation_meta import PART, LastSupport, distance_loss, draw_wrong_tails, embed
+from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.relation_meta import PART, distance_loss, draw_wrong_tails, embed
 from tripleshot.methods.symbol_vectors import SymbolVectors, restore_weights
 from tripleshot.methods.task_fitting import check_settings, fitting_of, sampler_of, stage_of, trained_size
 from tripleshot.neighbor_encoders import NeighborFinder, Neighborhoods

@@ -18,9 +18,9 @@ from tripleshot.dataset import FewShotDataset
 from tripleshot.episodes import Regime
 from tripleshot.method import FloatArray
 from tripleshot.methods.fitting import fit_module
+from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.relation_meta import (
     PART,
-    LastSupport,
     distance_loss,
     draw_wrong_tails,
     embed,

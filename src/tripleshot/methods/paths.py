@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tripleshot import csr
 from tripleshot.csr import IntArray
 from tripleshot.graph import KnowledgeGraph
+from tripleshot.pair_index import NOTHING
 
 MAX_MIDDLE_DEGREE = 2000  # a hub joins everything to everything
 MAX_WALKS = 5_000_000  # bounds the memory of one start to some 200 MB, on any graph
@@ -70,11 +71,13 @@ class Walks:
     ends: npt.NDArray[np.int64]
 
 
-def walk(graph: KnowledgeGraph, start: int, wanted: npt.NDArray[np.int64] | None = None) -> Walks:
+def walk(
+    graph: KnowledgeGraph, start: int, wanted: npt.NDArray[np.int64] | None = None, hidden: int = NOTHING
+) -> Walks:
     """Take all walks of one and two steps from an entity, or only those of the wanted path types.
 
-    Middle entities with more than `MAX_MIDDLE_DEGREE` edges are not walked through, and of more than `MAX_WALKS`
-    walks the first in file order are taken.
+    A hidden relation is not walked along. Middle entities with more than `MAX_MIDDLE_DEGREE` edges are not walked
+    through, and of more than `MAX_WALKS` walks the first in file order are taken.
     """
     adjacency, types = graph.adjacency, PathTypes.of(graph)
     relations, middles = adjacency.edges(start)
@@ -90,6 +93,11 @@ def walk(graph: KnowledgeGraph, start: int, wanted: npt.NDArray[np.int64] | None
     )
     ends = np.concatenate([middles, adjacency.entities[positions]]).astype(np.int64)
     kept = ends != start
+    if hidden != NOTHING:
+        first, second = np.divmod(path_types, types.base)
+        kept &= (first % graph.num_relations != hidden) & (
+            (second == 0) | ((second - 1) % graph.num_relations != hidden)
+        )
     if wanted is not None:
         kept &= np.isin(path_types, wanted)
     return Walks(*np.divmod(np.unique(path_types[kept] * graph.num_entities + ends[kept]), graph.num_entities))

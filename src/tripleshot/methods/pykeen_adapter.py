@@ -165,7 +165,7 @@ class PyKEENMethod:
         columns = np.stack([triples.heads, triples.relations, triples.tails], axis=1)
         factory = CoreTriplesFactory(torch.from_numpy(columns), num_entities, triples.num_relations)
         sizes = inspect.signature(model_resolver.lookup(self.variant)).parameters
-        width = {"embedding_dim": self.settings.width} if "embedding_dim" in sizes else {}
+        width: dict[str, Any] = {"embedding_dim": self.settings.width} if "embedding_dim" in sizes else {}
         try:
             torch.manual_seed(self.settings.seed)
             seed = self.settings.seed

@@ -5,9 +5,8 @@ gradient of that loss is used as a number (first order), so it is written out he
 costs no second pass and can be had where nothing is recorded, when a trained model is asked.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -116,21 +115,3 @@ def draw_wrong_tails(graph: KnowledgeGraph, support: IntArray) -> npt.NDArray[np
             break
         drawn[is_true] = candidates[chance.integers(len(candidates), size=int(is_true.sum()))]
     return drawn
-
-
-class LastSupport(Generic[Made]):
-    """Remembers what was made of the examples that were asked about last; several threads may ask."""
-
-    def __init__(self) -> None:
-        self._last: tuple[bytes, Made] | None = None
-
-    def get(self, support: IntArray, make: Callable[[], Made]) -> Made:
-        """Return what these examples gave, making it if they are not the last ones."""
-        key, last = np.ascontiguousarray(support, dtype=np.int64).tobytes(), self._last
-        if last is None or last[0] != key:
-            self._last = last = key, make()
-        return last[1]
-
-    def forget(self) -> None:
-        """Forget, because the weights have changed."""
-        self._last = None

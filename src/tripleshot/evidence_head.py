@@ -1,0 +1,41 @@
+"""Weighs what speaks for a tail, and how much the contexts' own score is to be trusted beside it."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+FIRST_TRUST = 0.1  # the contexts' score comes in hundreds, a feature in ones
+
+
+class EvidenceHead(nn.Module):
+    """A small network over the features of a pair; its weights are learned over many relations, and serve a new one."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, num_features: int, width: int) -> None:
+        """Start at random; `standardize` has to be told what features look like."""
+        super().__init__()
+        self.hidden = nn.Linear(num_features, width)
+        self.out = nn.Linear(width, 1, bias=False)
+        self.trust = nn.Parameter(torch.tensor(math.log(FIRST_TRUST)))
+        self.register_buffer("mean", torch.zeros(num_features))
+        self.register_buffer("deviation", torch.ones(num_features))
+
+    def standardize(self, features: Tensor) -> None:
+        """Take mean and deviation from a sample of pairs, shape (n, num_features)."""
+        self.mean.copy_(features.mean(0))
+        self.deviation.copy_(features.std(0).clamp(min=1e-3))
+
+    def forward(self, features: Tensor, without: Tensor | None = None) -> Tensor:
+        """Score pairs by their features, shape (..., num_features), as if those in `without` were as usual."""
+        usual = (features - self.mean) / self.deviation
+        if without is not None:
+            usual = usual * ~without
+        return self.out(functional.gelu(self.hidden(usual))).squeeze(-1)
+
+    def weigh(self, contexts: Tensor, features: Tensor) -> Tensor:
+        """Add the features' score to the score of the contexts, shape (...)."""
+        return self.trust.exp() * contexts + self(features)

@@ -1,0 +1,169 @@
+"""How RSCL learns: from masked contexts of the background, then from episodes (paper, section IV-D)."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from tripleshot.checkpoints import save_weights
+from tripleshot.contexts import NUM_SPECIAL, RELATION, Hidden
+from tripleshot.episodes import Episode, EpisodeSampler
+from tripleshot.losses import listwise_loss, ranking_loss
+from tripleshot.masking import mask, masking_loss
+from tripleshot.pair_index import NOTHING
+from tripleshot.rscl import Batch
+from tripleshot.training import Losses, Stage
+
+if TYPE_CHECKING:
+    from tripleshot.methods.rscl import RSCLMethod
+
+PRETRAINED = "pretrained.safetensors"
+LOOKED_AT = 64  # episodes that tell what features usually are
+
+
+class RSCLTraining:
+    """The stages of a training, and their losses."""
+
+    def __init__(self, method: "RSCLMethod", shots: int) -> None:
+        """Collect the relations that episodes are drawn from."""
+        self.method, self.settings, self.dataset = method, method.settings, method.dataset
+        settings = self.settings
+        self.sampler = EpisodeSampler(
+            self.dataset,
+            shots,
+            settings.batch_size // settings.relations_per_step,
+            settings.num_negatives,
+            settings.regime,
+            settings.background_share,
+            settings.hard_share,
+        )
+
+    def begin(self) -> None:
+        """Look at some episodes to learn what features usually are."""
+        if self.method.module.evidence is not None:
+            chance = np.random.default_rng(self.settings.seed)
+            episodes = [self.sampler.draw(chance) for _ in range(LOOKED_AT)]
+            self.method.module.evidence.standardize(self._features(episodes).flatten(0, -2))
+
+    def stages(self, folder: Path | None) -> list[Stage]:
+        """Return what training goes through.
+
+        The weights between pre-training and episodes are kept in the folder: other runs can start from them.
+        """
+        settings, module = self.settings, self.method.module
+        episodes = Stage(
+            "episodes",
+            self._episode_losses,
+            settings.steps,
+            settings.learning_rate,
+            settings.schedule,
+            settings.warmup,
+            validates=bool(self.dataset.valid),
+            embedding_boost=settings.embedding_boost,
+        )
+        pretraining = Stage(
+            "pre-training",
+            self._pretraining_losses,
+            settings.pretraining_steps,
+            settings.pretraining_rate,
+            "linear",
+            settings.warmup,
+            finished=None if folder is None else lambda: save_weights(module, folder, PRETRAINED),
+            embedding_boost=settings.pretraining_boost,
+        )
+        can_pretrain = settings.use_global and self.dataset.graph.num_triples > 0
+        wants_to = settings.pretraining_steps and not settings.pretrained
+        return [pretraining, episodes] if wants_to and can_pretrain else [episodes]
+
+    def _pretraining_losses(self, step: int, chance: np.random.Generator) -> Losses:
+        """Mask contexts of background triples, read in either direction, with the target edge kept out of them."""
+        method, graph, tokens = self.method, self.dataset.graph, self.method.tokens
+        method.module.dropout.begin(step)
+        rows = chance.integers(graph.num_triples, size=self.settings.pretraining_batch_size)
+        columns = (graph.head_ids, graph.relation_ids, graph.tail_ids)
+        heads, relations, tails = (column[rows].astype(np.int64) for column in columns)
+        backwards = chance.random(len(rows)) < 0.5
+        heads, tails = np.where(backwards, tails, heads), np.where(backwards, heads, tails)
+        relation_tokens = tokens.relations(relations + backwards * graph.num_relations)
+        contexts = method.extractor.extract(heads, tails, relation_tokens, chance, Hidden(relations, tails))
+        batch = Batch.of(contexts, method.extractor, method.device)
+        masked = mask(batch, tokens, torch.from_numpy(relation_tokens).to(method.device))
+        return {"masking": masking_loss(method.module, masked, tokens, self.settings.num_sampled)}
+
+    def _episode_losses(self, step: int, chance: np.random.Generator) -> Losses:
+        """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
+        settings, module = self.settings, self.method.module
+        module.dropout.begin(step)
+        episodes = [self.sampler.draw(chance) for _ in range(settings.relations_per_step)]
+        losses: Losses = {}
+        scores = torch.zeros(1, device=self.method.device)
+        if settings.reads_contexts:
+            scores, losses = self._read_contexts(episodes, chance)
+        if module.evidence is not None:
+            scores = module.evidence.weigh(scores, self._features(episodes))
+        if settings.loss == "softmax":
+            weights = torch.from_numpy(np.stack([episode.weights for episode in episodes])).to(scores.device)
+            return {"ranking": listwise_loss(scores, weights), **losses}
+        return {"ranking": ranking_loss(scores[..., :1], scores[..., 1:], settings.margin), **losses}
+
+    def _read_contexts(self, episodes: list[Episode], chance: np.random.Generator) -> tuple[Tensor, Losses]:
+        """Score true and wrong tails by contexts: shape (relations, B, 1 + n), the true one first; and mask."""
+        method, settings, module = self.method, self.settings, self.method.module
+        support = np.stack([episode.support for episode in episodes])  # (relations, K, 2)
+        queries = np.stack([episode.queries for episode in episodes])  # (relations, B, 2)
+        negatives = np.stack([episode.negatives for episode in episodes])  # (relations, B, n)
+        repeated = np.broadcast_to(queries[:, :, :1], negatives.shape)
+        heads = np.concatenate([support[..., 0].ravel(), queries[..., 0].ravel(), repeated.ravel()])
+        tails = np.concatenate([support[..., 1].ravel(), queries[..., 1].ravel(), negatives.ravel()])
+        asked = np.concatenate(
+            [
+                np.repeat(np.arange(len(episodes)), part[0].size)
+                for part in (support[..., 0], queries[..., 0], negatives)
+            ]
+        )
+        hidden = np.array([-1 if episode.hidden is None else episode.hidden for episode in episodes])
+        contexts = method.extractor.extract(
+            heads,
+            tails,
+            self._relation_tokens(episodes)[asked],
+            chance,
+            Hidden(hidden[asked]) if hidden.max() >= 0 else None,
+        )
+        batch = Batch.of(contexts, method.extractor, method.device)
+        if settings.relation_token == "difference":
+            batch = replace(batch, relation=method.difference(support)[torch.from_numpy(asked).to(method.device)])
+        encoded = module(batch)
+        num_support, num_true = support[..., 0].size, support[..., 0].size + queries[..., 0].size
+        of_support = encoded.rows(0, num_support).of_relations(len(episodes))
+        positive = module.score(encoded.rows(num_support, num_true).of_relations(len(episodes)), of_support)
+        negative = module.score(encoded.rows(num_true).of_relations(len(episodes)), of_support)
+        negative = negative.unflatten(1, (-1, settings.num_negatives))
+        losses: Losses = {}
+        if settings.masking_weight:
+            masked = mask(batch.rows(num_true), method.tokens)
+            loss = masking_loss(module, masked, method.tokens, settings.num_sampled)
+            losses["masking"] = settings.masking_weight * loss
+        return torch.cat([positive[..., None], negative], -1), losses
+
+    def _relation_tokens(self, episodes: list[Episode]) -> npt.NDArray[np.int64]:
+        """Return what stands between head and tail in each episode's contexts."""
+        if self.settings.relation_token != "own":
+            return np.full(len(episodes), RELATION)
+        first = self.method.tokens.first_task
+        return np.array([first + e.task if e.hidden is None else NUM_SPECIAL + e.hidden for e in episodes])
+
+    def _features(self, episodes: list[Episode]) -> Tensor:
+        """Return the features of true and wrong tails: shape (relations, B, 1 + n, NUM_FEATURES)."""
+        assert self.method.features is not None
+        found = []
+        for episode in episodes:
+            hidden = NOTHING if episode.hidden is None else episode.hidden
+            tails = np.concatenate([episode.queries[:, 1:], episode.negatives], axis=1)
+            heads = np.broadcast_to(episode.queries[:, :1], tails.shape)
+            examples = self.method.features.examples(episode.support, hidden)
+            found.append(self.method.features.of(examples, heads.ravel(), tails.ravel()).reshape(*tails.shape, -1))
+        return torch.from_numpy(np.stack(found)).to(self.method.device)
