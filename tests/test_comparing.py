@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tripleshot.comparing import RESULT, Cell, Plan, run_cell
+from tripleshot.comparing import RESULT, Cell, Plan, run_cell, variant_of_width
 from tripleshot.config import RSCLSettings
 from tripleshot.errors import InputError
 from tripleshot.methods import METHODS, MethodEntry, load_run
@@ -157,3 +157,64 @@ def test_vectors_that_a_method_starts_from_are_trained_first_and_counted_apart(p
     assert result["config"]["pretrained"].endswith("vectors-3-shot-seed-0")
     with pytest.raises(InputError, match="other vectors"):
         run_cell(plan, RSCL, tiny, Recorder())
+
+
+def test_a_variant_is_a_cell_of_its_own_with_its_settings_changed(plan, tiny):
+    plan = replace(plan, methods=("rscl", "rscl@without-local"))
+    whole, variant = plan.cells()
+    assert str(variant) == "rscl@without-local-3-shot-seed-0"
+    assert plan.settings(whole)["use_local"]
+    assert not plan.settings(variant)["use_local"]
+    result = run_cell(plan, variant, tiny, Recorder())
+    assert (result["method"], result["variant"]) == ("rscl", "without-local")
+    assert not load_config(plan.folder(variant)).settings["use_local"]
+
+
+def test_papers_decide_what_vectors_a_method_starts_from_and_a_variant_may_start_from_others(plan):
+    plan = Plan("tiny", plan.out, BUDGET)
+    starts = {cell.label: plan.settings(cell).get("pretrained") for cell in plan.cells() if METHODS[cell.method].learns}
+    assert starts["gmatching"] == starts["fsrl"] == "complex"
+    assert starts["faan"] == starts["gana"] == starts["metar@pre-train"] == "transe"
+    assert starts["metar"] == starts["rscl"] == ""
+    named = replace(plan, pretrained={"faan": "transe"})
+    assert named.settings(Cell("faan", 5, 0, "dropout=0.1"))["pretrained"] == "transe"
+
+
+@pytest.mark.parametrize("variant", ["", "without-distant", "without-global", "without-local"])
+def test_variants_of_rscl_can_share_one_pre_training(plan, tiny, variant):
+    run_cell(plan, RSCL, tiny, Recorder())
+    shared = replace(plan, out=plan.out / "shared", pretrained={"rscl": str(plan.folder(RSCL))})
+    result = run_cell(shared, replace(RSCL, variant=variant), tiny, Recorder())
+    rows = read_log(shared.folder(replace(RSCL, variant=variant)) / LOG)
+    assert [row["finished"] for row in rows if "finished" in row] == ["episodes"]
+    assert result["training"]["pretrained"]["method"] == "rscl"
+    assert 0 < result["training"]["pretrained"]["spent"] < BUDGET
+
+
+def test_a_run_without_a_finished_pre_training_cannot_be_started_from(plan, tiny):
+    run_cell(plan, replace(RSCL, variant="without-global"), tiny, Recorder())
+    start = str(plan.folder(replace(RSCL, variant="without-global")))
+    with pytest.raises(InputError, match="pre-training is not over"):
+        run_cell(replace(plan, pretrained={"rscl": start}), RSCL, tiny, Recorder())
+
+
+def test_a_sample_of_the_test_is_the_same_for_every_cell_and_never_mixed_with_another(plan, tiny):
+    plan = replace(plan, queries=6)
+    result = run_cell(plan, Cell("degree", 3, 0), tiny, Recorder())
+    assert (result["sample"], result["queries"]) == (6, 6)
+    assert run_cell(plan, Cell("linked", 3, 0), tiny, Recorder())["relations"].keys() == result["relations"].keys()
+    with pytest.raises(InputError, match="was asked 6 test queries, not all test queries"):
+        run_cell(replace(plan, queries=0), Cell("degree", 3, 0), tiny, Recorder())
+
+
+def test_a_preset_of_rscl_alone_means_fast_to_the_others(plan):
+    plan = replace(plan, preset="demo")
+    assert plan.settings(Cell("faan", 3, 0)) == replace(plan, preset="fast").settings(Cell("faan", 3, 0))
+    with pytest.raises(InputError, match="no preset 'slow'"):
+        replace(plan, preset="slow").settings(Cell("faan", 3, 0))
+
+
+def test_vectors_are_trained_as_wide_as_the_method_that_starts_from_them():
+    assert variant_of_width("transe", 100, "fast") == ""
+    assert variant_of_width("transe", 60, "fast") == "width=60"
+    assert variant_of_width("complex", 100, "demo") == "width=50"

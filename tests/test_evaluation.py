@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tripleshot.dataset import Task
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.evaluation import evaluate, metrics, rank_among, summarize
+from tripleshot.evaluation import evaluate, metrics, rank_among, sample_queries, summarize
 from tripleshot.methods import make_method
 
 SCORES = st.floats(allow_nan=False)
@@ -122,6 +122,38 @@ def test_progress_reaches_the_number_of_queries(tiny):
     evaluate(Fixed(lambda head, tail: tail), tiny, shots=5, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (30, 30)
     assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_a_sample_keeps_whole_heads_with_support_candidates_and_known_tails_as_they_are(tiny, split):
+    sample = sample_queries(tiny, 3, 8, split=split)
+    assert sum(len(task.queries(3)) for task in sample.tasks(split)) == 8
+    assert all(sample.tasks(other) is tiny.tasks(other) for other in ("train", "valid", "test") if other != split)
+    for task in sample.tasks(split):
+        whole = tiny.task(task.name)
+        np.testing.assert_array_equal(task.support(3), whole.support(3))
+        np.testing.assert_array_equal(sample.candidates(task), tiny.candidates(whole))
+        asked = np.isin(whole.queries(3)[:, 0], task.queries(3)[:, 0])
+        np.testing.assert_array_equal(task.queries(3), whole.queries(3)[asked])
+        np.testing.assert_array_equal(task.known, whole.known)
+
+
+def test_a_sampled_query_has_the_rank_that_it_has_among_all(tiny):
+    method = make_method("degree")
+    method.fit(tiny, 3)
+    sample, whole = (evaluate(method, data, 3).ranks for data in (sample_queries(tiny, 3, 8, split="test"), tiny))
+
+    def ranks(found):
+        names = [found.relation_names[index] for index in found.relations]
+        return dict(
+            zip(zip(names, found.heads.tolist(), found.tails.tolist(), strict=True), found.pessimistic, strict=True)
+        )
+
+    assert ranks(sample).items() <= ranks(whole).items()
+
+
+def test_a_sample_of_none_is_everything(tiny):
+    assert sample_queries(tiny, 3, 0, split="test") is tiny
 
 
 def test_an_empty_split_is_refused(tiny):

@@ -1,7 +1,7 @@
 """A fair comparison: every method on the same machine with the same time to train, chosen on dev, asked all of test.
 
-A cell is one method, one number of examples and one seed. It is a folder with a run and, once it is finished, the
-result; a comparison that was interrupted goes on where it was.
+A cell is one method, or a variant of one, with one number of examples and one seed. It is a folder with a run and, once
+it is finished, the result; a comparison that was interrupted goes on where it was.
 """
 
 import json
@@ -18,29 +18,45 @@ from tripleshot.checkpoints import WEIGHTS
 from tripleshot.dataset import FewShotDataset
 from tripleshot.dataset_files import content_hash
 from tripleshot.errors import InputError
-from tripleshot.evaluation import evaluate
+from tripleshot.evaluation import evaluate, sample_queries
 from tripleshot.method import Method, settings_of
 from tripleshot.methods import METHODS, find_method
 from tripleshot.methods.fitting import time_limit
 from tripleshot.results import Setting, command, commit, describe, write_json
-from tripleshot.run_log import describe_training
+from tripleshot.run_log import LOG, describe_training, read_log
 from tripleshot.storage import CONFIG, RunConfig, load_config, require_same_data, save_config, save_vocabulary
 from tripleshot.training import Observer, StoppedError
+from tripleshot.variants import MARK, STARTS, Variant, preset_of
 
 RESULT = "result.json"
 RUNS = "runs"
+EVERYTHING = (*METHODS, "metar@pre-train")
+TEST_SEED = 0  # a sample of the test queries is the same for every cell, so that figures can be compared
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One training and its test."""
+    """One training and its test.
+
+    Attributes:
+        method: its name in the table of methods.
+        shots: K.
+        seed: of the training.
+        variant: what is changed in the method, as `variants` reads it.
+    """
 
     method: str
     shots: int
     seed: int
+    variant: str = ""
+
+    @property
+    def label(self) -> str:
+        """The method with its variant, as the user writes it."""
+        return str(Variant(self.method, self.variant))
 
     def __str__(self) -> str:
-        return f"{self.method}-{self.shots}-shot-seed-{self.seed}"
+        return f"{self.label}-{self.shots}-shot-seed-{self.seed}"
 
 
 @dataclass(frozen=True)
@@ -51,30 +67,33 @@ class Plan:
         data: the dataset as the user named it.
         out: the folder to write.
         budget: seconds that each training is given, validations included.
-        methods: names in the table of methods.
+        methods: names in the table of methods, some perhaps with a variant.
         shots: numbers of examples.
         num_seeds: trainings of each method; one that does not learn needs only one.
         preset: where settings start from.
-        pretrained: method to the embedding method whose vectors it starts from, beside what presets ask for.
+        pretrained: method to the embedding method whose vectors it starts from, or RSCL to a run whose pre-training it
+            starts from; a variant starts as its method does unless it is named itself.
+        queries: test queries of a cell, about so many and the same ones for each; 0 asks them all.
         device: where to compute.
     """
 
     data: str
     out: Path
     budget: float
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = EVERYTHING
     shots: tuple[int, ...] = (1, 5)
     num_seeds: int = 1
     preset: str = "fast"
-    pretrained: Mapping[str, str] = field(default_factory=dict)
+    pretrained: Mapping[str, str] = field(default_factory=lambda: STARTS)
+    queries: int = 0
     device: str = "cpu"
 
     def cells(self) -> list[Cell]:
         """Return all trainings and tests, in the order of their tables."""
         return [
-            Cell(method, shots, seed)
+            Cell(method, shots, seed, variant)
             for shots in self.shots
-            for method in self.methods
+            for method, _, variant in (name.partition(MARK) for name in self.methods)
             for seed in range(self.num_seeds if find_method(method).learns else 1)
         ]
 
@@ -84,11 +103,13 @@ class Plan:
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the settings of a method that learns; `pretrained` still names an embedding method, if any."""
-        preset = find_method(cell.method).preset(self.preset)
-        given = {"pretrained": self.pretrained[cell.method]} if cell.method in self.pretrained else {}
-        if given and not hasattr(preset, "pretrained"):
+        preset = preset_of(cell.method, self.preset)
+        changes = Variant(cell.method, cell.variant).changes()
+        start = self.pretrained.get(cell.label, self.pretrained.get(cell.method, ""))
+        if start and not hasattr(preset, "pretrained"):
             raise InputError(f"{cell.method} does not start from the vectors of another method")
-        return asdict(replace(preset, seed=cell.seed, **given))
+        given = {"pretrained": start} if start else {}
+        return asdict(replace(preset, **{**given, **changes, "seed": cell.seed}))
 
 
 class Reporter(Protocol):
@@ -112,13 +133,21 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
     folder = plan.folder(cell)
     if (folder / RESULT).exists():
         _require_same(plan, cell, dataset)
-        return _read(folder / RESULT)
+        return _read_result(plan, folder)
     if find_method(cell.method).learns:
-        method, setting = _train(plan, cell, dataset, reporter)
+        method, training = train_cell(plan, cell, dataset, reporter)
+        config = load_config(folder).settings
+        setting = Setting(cell.method, cell.shots, "test", seed=cell.seed, config=config, training=training)
     else:
         method, setting = _fit(plan, cell, dataset)
+    asked = sample_queries(dataset, cell.shots, plan.queries, TEST_SEED, "test")
     with reporter.testing(cell) as progress:
-        document = describe(evaluate(method, dataset, cell.shots, progress=progress), dataset, setting)
+        evaluation = evaluate(method, asked, cell.shots, progress=progress)
+    document = {
+        **describe(evaluation, dataset, setting),
+        "variant": cell.variant,
+        **({"sample": plan.queries} if plan.queries else {}),
+    }
     write_json(document, folder / RESULT)
     return document
 
@@ -131,15 +160,18 @@ def _fit(plan: Plan, cell: Cell, dataset: FewShotDataset) -> tuple[Method, Setti
     return method, Setting(cell.method, cell.shots, "test", config=settings)
 
 
-def _train(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) -> tuple[Method, Setting]:
+def train_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) -> tuple[Method, dict[str, Any]]:
+    """Train one cell, or what is left of it, and return the method with all that is to be said of its training."""
     folder, settings = plan.folder(cell), plan.settings(cell)
     source = settings.get("pretrained") or None
     vectors: dict[str, Any] = {}
     if source in METHODS:
-        first = replace(cell, method=source)
+        first = replace(cell, method=source, variant=variant_of_width(source, settings["width"], plan.preset))
         trained = run_cell(plan, first, dataset, reporter)["training"]
-        vectors = {"pretrained": {"method": source, "spent": trained["spent"], "seconds": trained["seconds"]}}
+        vectors = {"pretrained": {"method": first.label, "spent": trained["spent"], "seconds": trained["seconds"]}}
         settings["pretrained"] = str(plan.folder(first).resolve())
+    elif source:
+        vectors = {"pretrained": {"method": cell.method, **describe_pretraining(Path(source))}}
     is_begun = (folder / CONFIG).exists()
     if is_begun:
         _require_same(plan, cell, dataset)
@@ -153,7 +185,7 @@ def _train(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) 
     except StoppedError:
         raise StoppedError(f"stopped in {cell}; the same command goes on from there") from None
     config = load_config(folder)
-    training = {
+    return method, {
         "command": config.command,
         "commit": config.commit,
         "budget": plan.budget,
@@ -161,7 +193,20 @@ def _train(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) 
         **vectors,
         **describe_training(folder),
     }
-    return method, Setting(cell.method, cell.shots, "test", seed=cell.seed, config=settings, training=training)
+
+
+def variant_of_width(source: str, width: int, preset: str) -> str:
+    """Return which variant of an embedding method has vectors of a width; those of ComplEx are twice its own."""
+    own = width // 2 if source == "complex" else width
+    return "" if preset_of(source, preset).width == own else f"width={own}"
+
+
+def describe_pretraining(run: Path) -> dict[str, float]:
+    """Return how long the pre-training of a run took, by its log: steps alone, and all that was spent."""
+    ends = [row for row in read_log(run / LOG) if row.get("finished") == "pre-training"]
+    if not ends:
+        raise InputError(f"{run}: its pre-training is not over, or it has none")
+    return {"spent": ends[0].get("spent", ends[0]["seconds"]), "seconds": ends[0]["seconds"]}
 
 
 def count_weights(folder: Path) -> int:
@@ -203,8 +248,14 @@ def _require_same(plan: Plan, cell: Cell, dataset: FewShotDataset) -> None:
         raise InputError(f"{folder}: started from other vectors; choose another folder")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_result(plan: Plan, folder: Path) -> dict[str, Any]:
+    """Return the result of a finished cell; one that was asked other queries is refused."""
+    path = folder / RESULT
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a readable result: {error}") from None
+    asked, wanted = (f"{count or 'all'} test queries" for count in (result.get("sample", 0), plan.queries))
+    if asked != wanted:
+        raise InputError(f"{folder}: was asked {asked}, not {wanted}; choose another folder")
+    return result

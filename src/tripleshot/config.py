@@ -35,11 +35,14 @@ class RSCLSettings:
         batch_size: B, queries of a step.
         relations_per_step: how many relations share them, each with a support of its own; the paper takes one.
         num_negatives: wrong answers a query.
-        hard_share: how many of them are hard: linked to the head, or the tail of an example.
-        loss: keep a margin between true and wrong (the paper), or a softmax over both.
+        ranking_loss: keep a margin between true and wrong (the paper), or a softmax that stands for all candidates.
         margin: gamma of the ranking loss.
         evidence: weigh links, paths, examples, likeness and degree beside the contexts; not in the paper.
         evidence_width: size of the network that weighs them.
+        evidence_steps: training steps of that network; it learns before the contexts do, and then stays as it is.
+        evidence_negatives: wrong answers a query that it learns from; contexts then read those of them that it finds
+            hardest to tell from the true one, and as many others.
+        hard_share: how many of those are near the head or the tail of an example.
         masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
         num_sampled: entities that stand for all in the masked-token loss; 0 takes all of them.
         pretrained: a run whose pre-training to start from, instead of a pre-training of its own.
@@ -80,11 +83,13 @@ class RSCLSettings:
     batch_size: int = 256
     relations_per_step: int = 1
     num_negatives: int = 1
-    hard_share: float = 0.0
-    loss: RankingLoss = "margin"
+    ranking_loss: RankingLoss = "margin"
     margin: float = 5.0
     evidence: bool = False
     evidence_width: int = 24
+    evidence_steps: int = 1500
+    evidence_negatives: int = 256
+    hard_share: float = 0.4
     masking_weight: float = 1.0
     num_sampled: int = 1024
     pretrained: str = ""
@@ -176,10 +181,9 @@ def plus() -> RSCLSettings:
     return replace(
         fast(),
         evidence=True,
-        loss="softmax",
+        ranking_loss="softmax",
         batch_size=64,
         num_negatives=8,
-        hard_share=0.5,
         pretraining_steps=12_000,
         pretraining_boost=10.0,
         steps=3000,
@@ -193,10 +197,6 @@ def evidence_only() -> RSCLSettings:
         use_global=False,
         use_local=False,
         pretraining_steps=0,
-        batch_size=128,
-        relations_per_step=16,
-        num_negatives=32,
-        learning_rate=3e-3,
         valid_queries=0,
     )
 

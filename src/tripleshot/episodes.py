@@ -93,7 +93,8 @@ class EpisodeSampler:
         """Draw candidates, and again those that turn out to be true; say how many each stands for."""
         shape = (len(heads), self.num_negatives)
         negatives = task.candidates[chance.integers(len(task.candidates), size=shape)]
-        weights = np.full(shape, 1.0, dtype=np.float32)
+        num_others = max(self.num_negatives - self.num_hard, 1)
+        weights = np.full(shape, len(task.candidates) / num_others, dtype=np.float32)
         if self.num_hard:
             row, column, drawn, weight = self._hard(task, heads, support_tails, chance)
             negatives[row, column], weights[row, column] = drawn, weight
@@ -135,9 +136,7 @@ class EpisodeSampler:
         sizes = np.maximum(np.diff(offsets) / self.num_hard, 1.0)
         return row[kept], column[kept], drawn[kept], sizes[row[kept]]
 
-    def _steps(
-        self, entities: npt.NDArray[np.int64], count: int, chance: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
+    def _steps(self, entities: npt.NDArray[np.int64], count: int, chance: np.random.Generator) -> npt.NDArray[np.int64]:
         """Take random steps along edges from each entity, shape (n, count); one without edges stays where it is."""
         starts = self._adjacency.offsets[entities]
         degrees = self._adjacency.offsets[entities + 1] - starts

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.csr import IntArray
-from tripleshot.dataset import CandidateMode, FewShotDataset, Split, Task
+from tripleshot.dataset import SPLITS, CandidateMode, FewShotDataset, Split, Task
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.method import FloatArray, Method
 
@@ -158,17 +158,18 @@ def evaluate(
     return Evaluation(ranks, time.perf_counter() - started)
 
 
-def sample_queries(dataset: FewShotDataset, shots: int, count: int, seed: int = 0) -> FewShotDataset:
-    """Return the dataset with about `count` valid queries only, whole heads at a time, the same ones for a seed.
+def sample_queries(
+    dataset: FewShotDataset, shots: int, count: int, seed: int = 0, split: Split = "valid"
+) -> FewShotDataset:
+    """Return the dataset with about `count` queries of a split only, whole heads at a time, the same ones for a seed.
 
     Heads are drawn rather than queries because queries of one head share all their scores. Support, candidates and
     known tails stay as they are. A count of 0 keeps every query.
     """
     if not count:
         return dataset
-    groups = [
-        (index, head) for index, task in enumerate(dataset.valid) for head in np.unique(task.queries(shots)[:, 0])
-    ]
+    tasks = dataset.tasks(split)
+    groups = [(index, head) for index, task in enumerate(tasks) for head in np.unique(task.queries(shots)[:, 0])]
     kept: dict[int, list[int]] = {}
     found = 0
     for place in np.random.default_rng(seed).permutation(len(groups)):
@@ -176,14 +177,16 @@ def sample_queries(dataset: FewShotDataset, shots: int, count: int, seed: int = 
         if found >= count:
             break
         kept.setdefault(index, []).append(head)
-        found += int((dataset.valid[index].queries(shots)[:, 0] == head).sum())
-    tasks = []
-    for index, heads in sorted(kept.items()):
-        task = dataset.valid[index]
-        queries = task.queries(shots)
-        pairs = np.concatenate([task.support(shots), queries[np.isin(queries[:, 0], heads)]])
-        tasks.append(replace(task, pairs=pairs, given_candidates=dataset.candidates(task)))
-    return replace(dataset, valid=tuple(tasks))
+        found += int((tasks[index].queries(shots)[:, 0] == head).sum())
+    fewer = tuple(_only_heads(dataset, tasks[index], shots, heads) for index, heads in sorted(kept.items()))
+    train, valid, test = (fewer if name == split else dataset.tasks(name) for name in SPLITS)
+    return replace(dataset, train=train, valid=valid, test=test)
+
+
+def _only_heads(dataset: FewShotDataset, task: Task, shots: int, heads: list[int]) -> Task:
+    queries = task.queries(shots)
+    pairs = np.concatenate([task.support(shots), queries[np.isin(queries[:, 0], heads)]])
+    return replace(task, pairs=pairs, given_candidates=dataset.candidates(task))
 
 
 def _rank_task(

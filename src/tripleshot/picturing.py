@@ -25,12 +25,13 @@ MAX_DRAWN = 12  # neighbors on each side
 MAX_LABEL = 28  # letters
 ROW = 0.46  # inches between neighbors
 UNWEIGHED = 0.3  # how strong a line is when the method weighs none
+UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # by format
 
 Align = Literal["left", "center", "right"]
 
 
 def draw_attention(explanation: Explanation, graph: KnowledgeGraph, path: Path) -> None:
-    """Draw how much each token of the context attends to each other; the suffix of the file decides, PNG or SVG."""
+    """Draw how much each token of the context attends to each other; the suffix decides: PNG, SVG or PDF."""
     if explanation.attention is None:
         raise InputError(f"{path}: there is no attention to draw, the method has no global encoder")
     size = len(explanation.tokens)
@@ -188,10 +189,9 @@ def _title(explanation: Explanation, graph: KnowledgeGraph) -> str:
 def _save(figure: Figure, path: Path) -> None:
     """Write the same bytes for the same picture: no date, no random names; text in an SVG stays text."""
     kind = path.suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise InputError(f"{path}: a picture is .png or .svg, not {path.suffix or 'without a suffix'!r}")
+    if kind not in UNDATED:
+        raise InputError(f"{path}: a picture is .png or .svg or .pdf, not {path.suffix or 'without a suffix'!r}")
     content = BytesIO()
-    metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with mpl.rc_context({"svg.hashsalt": "tripleshot", "svg.fonttype": "none"}):
-        figure.savefig(content, format=kind, dpi=160, bbox_inches="tight", pad_inches=0.1, metadata=metadata)
+        figure.savefig(content, format=kind, dpi=160, bbox_inches="tight", pad_inches=0.1, metadata=UNDATED[kind])
     write_file(path, content.getvalue())

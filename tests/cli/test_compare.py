@@ -64,15 +64,24 @@ def test_a_wrong_preset_is_found_before_anything_is_trained(run, tiny, tmp_path)
 def test_lists_are_read_from_between_the_commas():
     assert read_shots("1,5") == (1, 5)
     assert read_methods("degree, rscl") == ("degree", "rscl")
-    assert read_methods(None) == tuple(METHODS)
+    assert read_methods(None) == (*METHODS, "metar@pre-train")
     assert read_pairs("") == {}
     for wrong in ("", "0", "one", "-1", "1,,5"):
         with pytest.raises(InputError, match="--shots"):
             read_shots(wrong)
     with pytest.raises(InputError, match="unknown method"):
         read_methods("degree,rcsl")
+    assert read_pairs("faan=transe, metar@pre-train=transe") == {"faan": "transe", "metar@pre-train": "transe"}
     with pytest.raises(InputError, match="METHOD=EMBEDDING"):
-        read_pairs("rscl=degree")
+        read_pairs("faan=degree")
+    with pytest.raises(InputError, match="not a run"):
+        read_pairs("rscl=nowhere")
+
+
+def test_a_variant_is_named_beside_its_method_and_a_wrong_one_is_refused_with_a_suggestion():
+    assert read_methods("metar, metar@pre-train") == ("metar", "metar@pre-train")
+    with pytest.raises(InputError, match="did you mean 'without-local'"):
+        read_methods("rscl@without-locals")
 
 
 def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):

@@ -38,7 +38,8 @@ def test_metrics_that_contradict_each_other_are_not_called_comparable(row):
     assert is_possible or not row.is_comparable
 
 
-def test_a_regime_decides_which_figure_a_run_is_compared_with():
-    rows = published_for("nell-one", 5)
-    found = [row.name for row in rows if row.is_about("metar", {"regime": "in-train", "width": 100})]
-    assert set(found) == {"MetaR (In-Train)"}
+def test_a_regime_decides_which_row_a_figure_stands_beside():
+    labels = {row.name: row.label for row in published_for("nell-one", 5)}
+    assert labels["MetaR (In-Train)"] == "metar"
+    assert labels["MetaR (Pre-Train)"] == "metar@pre-train"
+    assert (labels["RSCL"], labels["CIAN"]) == ("rscl", "")

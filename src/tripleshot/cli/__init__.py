@@ -26,6 +26,7 @@ app.command("tripleshot.cli.compare:compare_command", name="compare", help="Comp
 app.command(data_app)
 app.command(evaluate_command, name="evaluate")
 app.command(methods_command, name="methods")
+app.command("tripleshot.cli.paper:app", name="paper", help="Make the paper's tables and figures from our runs.")
 app.command("tripleshot.cli.serve:serve_command", name="serve", help="Answer over HTTP, with a page for the browser.")
 app.command("tripleshot.cli.train:train_command", name="train", help="Train a method and keep the best weights.")
 app.register_install_completion_command()

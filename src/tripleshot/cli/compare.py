@@ -1,11 +1,8 @@
 """`tripleshot compare`."""
 
-import os
-import platform
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +13,17 @@ from tripleshot.atomic import write_file
 from tripleshot.catalog import load_dataset
 from tripleshot.cli.tables import console, progress_bar
 from tripleshot.cli.train import seconds_of, training_display
-from tripleshot.comparing import Cell, Plan, run_cell
+from tripleshot.comparing import EVERYTHING, Cell, Plan, run_cell
 from tripleshot.dataset_files import content_hash
 from tripleshot.errors import InputError
-from tripleshot.methods import METHODS, find_method
+from tripleshot.methods import find_method
+from tripleshot.paper.circumstances import circumstances
 from tripleshot.paper.comparison import HEADINGS, Comparison, as_document, as_markdown, compare, lay_out
 from tripleshot.paper.comparison_figure import draw_comparison
-from tripleshot.results import command, commit, write_json
+from tripleshot.results import write_json
+from tripleshot.storage import CONFIG
 from tripleshot.training import Observer
+from tripleshot.variants import STARTS, Variant
 
 NUMERIC = range(1, len(HEADINGS) - 1)
 
@@ -50,7 +50,8 @@ def compare_command(
     seeds: int = 1,
     methods: str | None = None,
     preset: str = "fast",
-    pretrained: str = "",
+    pretrained: str | None = None,
+    queries: int = 0,
     device: str = "cpu",
     threads: int | None = None,
 ) -> None:
@@ -73,12 +74,16 @@ def compare_command(
     seeds
         How many trainings of each method, with seeds from 0.
     methods
-        Which, with commas between; all of them by default.
+        Which, with commas between, also variants: metar@pre-train, rscl@without-local, rscl@dropout=0.3. By default all
+        of them, and MetaR in both of its regimes.
     preset
-        Where settings start from.
+        Where settings start from; one that a method does not have means `fast` to it.
     pretrained
-        Which methods start from the vectors of which embedding method, such as gmatching=complex,faan=transe. It is
-        trained first, with a budget of its own, unless it is there already.
+        Which methods start from the vectors of which embedding method, such as gmatching=complex,faan=transe; by
+        default what their papers start from, with "" none. It is trained first, with a budget of its own, unless it is
+        there already. rscl=RUN starts from the pre-training of an RSCL run.
+    queries
+        Ask about so many test queries instead of all, the same ones of every method, with all their candidates.
     device
         cpu, cuda, cuda:1, mps, ...
     threads
@@ -94,13 +99,12 @@ def compare_command(
         read_shots(shots),
         seeds,
         preset,
-        read_pairs(pretrained),
+        dict(STARTS) if pretrained is None else read_pairs(pretrained),
+        queries,
         device,
     )
     cells = plan.cells()
-    for cell in cells:
-        if find_method(cell.method).learns:
-            plan.settings(cell)  # a wrong preset is found now, not after hours
+    check_settings(plan)
     dataset = load_dataset(data)
     results: dict[int, list[dict[str, Any]]] = {}
     for cell in cells:
@@ -137,28 +141,18 @@ def write(comparison: Comparison, document: dict[str, Any], out: Path) -> None:
     draw_comparison(comparison, out / f"{stem}.png")
 
 
-def circumstances() -> dict[str, Any]:
-    """Return what it takes to get the same again: the command, the source, the machine."""
-    return {
-        "command": command(),
-        "commit": commit(),
-        "version": version("tripleshot"),
-        "machine": {
-            "processor": platform.processor() or platform.machine(),
-            "cores": os.cpu_count(),
-            "threads": torch.get_num_threads(),
-            "python": platform.python_version(),
-            "torch": version("torch"),
-        },
-    }
+def check_settings(plan: Plan) -> None:
+    """Find a wrong preset or start now, not after hours."""
+    for cell in plan.cells():
+        if find_method(cell.method).learns:
+            plan.settings(cell)
 
 
 def read_methods(text: str | None) -> tuple[str, ...]:
     """Return the names between the commas, or every method."""
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(","))) if text else tuple(METHODS)
-    for name in names:
-        find_method(name)
-    return names
+    if not text:
+        return EVERYTHING
+    return tuple(dict.fromkeys(str(Variant.read(name.strip())) for name in text.split(",")))
 
 
 def read_shots(text: str) -> tuple[int, ...]:
@@ -170,12 +164,22 @@ def read_shots(text: str) -> tuple[int, ...]:
 
 
 def read_pairs(text: str) -> dict[str, str]:
-    """Return method to embedding method, from METHOD=EMBEDDING with commas between."""
+    """Return method to embedding method, from METHOD=EMBEDDING with commas between; RSCL's is a run."""
     pairs = {}
     for part in filter(None, text.split(",")):
-        method, _, source = (word.strip() for word in part.partition("="))
-        if find_method(method).learns and find_method(source).kind == "embedding":
-            pairs[method] = source
+        name, _, source = (word.strip() for word in part.rpartition("="))
+        method = Variant.read(name)
+        if method.method == "rscl":
+            pairs[name] = read_run(Path(source))
+        elif find_method(method.method).learns and find_method(source).kind == "embedding":
+            pairs[name] = source
         else:
             raise InputError(f"--pretrained {part}: give METHOD=EMBEDDING, such as gmatching=complex")
     return pairs
+
+
+def read_run(folder: Path) -> str:
+    """Return the whole path of a run."""
+    if not (folder / CONFIG).exists():
+        raise InputError(f"{folder}: not a run, it has no {CONFIG}")
+    return str(folder.resolve())

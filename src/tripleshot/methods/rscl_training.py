@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tripleshot.methods.rscl import RSCLMethod
 
 PRETRAINED = "pretrained.safetensors"
+EVIDENCE_RATE = 3e-3  # of a network so small that there is nothing to tune
 LOOKED_AT = 64  # episodes that tell what features usually are
 
 
@@ -36,10 +37,10 @@ class RSCLTraining:
             self.dataset,
             shots,
             settings.batch_size // settings.relations_per_step,
-            settings.num_negatives,
+            settings.evidence_negatives if settings.evidence else settings.num_negatives,
             settings.regime,
             settings.background_share,
-            settings.hard_share,
+            settings.hard_share if settings.evidence else 0.0,
         )
 
     def begin(self) -> None:
@@ -50,21 +51,12 @@ class RSCLTraining:
             self.method.module.evidence.standardize(self._features(episodes).flatten(0, -2))
 
     def stages(self, folder: Path | None) -> list[Stage]:
-        """Return what training goes through.
+        """Return what training goes through: masked contexts, then what evidence weighs, then episodes.
 
         The weights between pre-training and episodes are kept in the folder: other runs can start from them.
         """
         settings, module = self.settings, self.method.module
-        episodes = Stage(
-            "episodes",
-            self._episode_losses,
-            settings.steps,
-            settings.learning_rate,
-            settings.schedule,
-            settings.warmup,
-            validates=bool(self.dataset.valid),
-            embedding_boost=settings.embedding_boost,
-        )
+        pace, validates = (settings.schedule, settings.warmup), bool(self.dataset.valid)
         pretraining = Stage(
             "pre-training",
             self._pretraining_losses,
@@ -75,9 +67,30 @@ class RSCLTraining:
             finished=None if folder is None else lambda: save_weights(module, folder, PRETRAINED),
             embedding_boost=settings.pretraining_boost,
         )
+        evidence = Stage(
+            "evidence",
+            self._evidence_losses,
+            settings.evidence_steps,
+            EVIDENCE_RATE,
+            "linear",
+            validates=validates and not settings.reads_contexts,
+        )
+        episodes = Stage(
+            "episodes",
+            self._episode_losses,
+            settings.steps,
+            settings.learning_rate,
+            *pace,
+            validates=validates,
+            embedding_boost=settings.embedding_boost,
+        )
         can_pretrain = settings.use_global and self.dataset.graph.num_triples > 0
         wants_to = settings.pretraining_steps and not settings.pretrained
-        return [pretraining, episodes] if wants_to and can_pretrain else [episodes]
+        return [
+            *([pretraining] if wants_to and can_pretrain else []),
+            *([evidence] if settings.evidence else []),
+            *([episodes] if settings.reads_contexts else []),
+        ]
 
     def _pretraining_losses(self, step: int, chance: np.random.Generator) -> Losses:
         """Mask contexts of background triples, read in either direction, with the target edge kept out of them."""
@@ -94,21 +107,58 @@ class RSCLTraining:
         masked = mask(batch, tokens, torch.from_numpy(relation_tokens).to(method.device))
         return {"masking": masking_loss(method.module, masked, tokens, self.settings.num_sampled)}
 
+    def _draw(self, chance: np.random.Generator) -> list[Episode]:
+        return [self.sampler.draw(chance) for _ in range(self.settings.relations_per_step)]
+
+    def _evidence_losses(self, step: int, chance: np.random.Generator) -> Losses:
+        """Tell true tails from wrong ones by evidence alone."""
+        module, episodes = self.method.module, self._draw(chance)
+        assert module.evidence is not None
+        return {"evidence": listwise_loss(module.evidence(self._features(episodes)), self._weights(episodes))}
+
     def _episode_losses(self, step: int, chance: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
         settings, module = self.settings, self.method.module
         module.dropout.begin(step)
-        episodes = [self.sampler.draw(chance) for _ in range(settings.relations_per_step)]
-        losses: Losses = {}
-        scores = torch.zeros(1, device=self.method.device)
-        if settings.reads_contexts:
+        episodes = self._draw(chance)
+        if module.evidence is None:
             scores, losses = self._read_contexts(episodes, chance)
-        if module.evidence is not None:
-            scores = module.evidence.weigh(scores, self._features(episodes))
-        if settings.loss == "softmax":
-            weights = torch.from_numpy(np.stack([episode.weights for episode in episodes])).to(scores.device)
-            return {"ranking": listwise_loss(scores, weights), **losses}
+        else:
+            episodes, evidence = self._choose(episodes, chance)
+            scores, losses = self._read_contexts(episodes, chance)
+            scores = module.evidence.trust.exp() * scores + evidence
+        if settings.ranking_loss == "softmax":
+            return {"ranking": listwise_loss(scores, self._weights(episodes)), **losses}
         return {"ranking": ranking_loss(scores[..., :1], scores[..., 1:], settings.margin), **losses}
+
+    @torch.no_grad()
+    def _choose(self, episodes: list[Episode], chance: np.random.Generator) -> tuple[list[Episode], Tensor]:
+        """Keep few wrong answers: those that evidence finds most likely, and as many that stand for all the others.
+
+        Returns:
+            chosen: the episodes with these wrong answers only.
+            evidence: their scores by evidence, shape (relations, B, 1 + n), the true tail first.
+        """
+        assert self.method.module.evidence is not None
+        scores = self.method.module.evidence(self._features(episodes)).cpu().numpy()
+        count = self.settings.num_negatives
+        num_best = -(-count // 2)
+        chosen, kept = [], []
+        for episode, row in zip(episodes, scores, strict=True):
+            order = np.argsort(-(row[:, 1:] + np.log(episode.weights)), axis=1, kind="stable")
+            best, others = order[:, :num_best], order[:, num_best:]
+            masses = np.take_along_axis(episode.weights, others, axis=1)
+            drawn = np.argsort(-np.log(masses) - chance.gumbel(size=masses.shape), axis=1)[:, : count - num_best]
+            places = np.concatenate([best, np.take_along_axis(others, drawn, axis=1)], axis=1)
+            weights = np.take_along_axis(episode.weights, places, axis=1)
+            weights[:, num_best:] = masses.sum(axis=1, keepdims=True) / max(count - num_best, 1)
+            negatives = np.take_along_axis(episode.negatives, places, axis=1)
+            chosen.append(replace(episode, negatives=negatives, weights=weights))
+            kept.append(np.concatenate([row[:, :1], np.take_along_axis(row[:, 1:], places, axis=1)], axis=1))
+        return chosen, torch.from_numpy(np.stack(kept)).to(self.method.device)
+
+    def _weights(self, episodes: list[Episode]) -> Tensor:
+        return torch.from_numpy(np.stack([episode.weights for episode in episodes])).to(self.method.device)
 
     def _read_contexts(self, episodes: list[Episode], chance: np.random.Generator) -> tuple[Tensor, Losses]:
         """Score true and wrong tails by contexts: shape (relations, B, 1 + n), the true one first; and mask."""

@@ -6,6 +6,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from tripleshot.paper.published import METRICS, Published, published_for
+from tripleshot.variants import Variant, variant_of
 
 FAR_BEHIND = 0.03  # of MRR below the published figure: worth a look at the learning curve
 HEADINGS = ("method", "MRR", "Hits@10", "Hits@5", "Hits@1", "training", "weights", "")
@@ -16,7 +17,7 @@ class Row:
     """What one method reached.
 
     Attributes:
-        method: its name in the table of methods.
+        method: its name in the table of methods, with its variant.
         results: one document of `results.describe` for each seed.
         published: figures to be compared with.
     """
@@ -80,14 +81,21 @@ def compare(results: Iterable[dict[str, Any]], dataset: str, shots: int, budget:
     """Put the results of one number of examples side by side, with the figures published for this dataset."""
     by_method: dict[str, list[dict[str, Any]]] = {}
     for result in results:
-        by_method.setdefault(result["method"], []).append(result)
+        by_method.setdefault(label_of(result), []).append(result)
     published = published_for(dataset, shots)
     rows = []
     for method, found in by_method.items():
-        beside = tuple(figure for figure in published if figure.is_about(method, found[0]["config"]))
+        beside = tuple(figure for figure in published if figure.label == method)
         rows.append(Row(method, tuple(found), beside))
     used = {id(figure) for row in rows for figure in row.published}
     return Comparison(dataset, shots, budget, tuple(rows), tuple(row for row in published if id(row) not in used))
+
+
+def label_of(result: dict[str, Any]) -> str:
+    """Return what was measured: a method, and its variant as the result or else its settings tell it."""
+    if "variant" in result:
+        return str(Variant(result["method"], result["variant"]))
+    return str(variant_of(result["method"], result["config"]))
 
 
 def as_document(comparison: Comparison) -> dict[str, Any]:

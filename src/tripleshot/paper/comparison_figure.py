@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -10,25 +9,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tripleshot.atomic import write_file
 from tripleshot.paper.comparison import Comparison, Row
+from tripleshot.paper.style import FONT, INK, Look, finish, look, save
 
-# Okabe and Ito's colors, told apart by every eye; beyond them line and marker change as well.
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-STYLES = (("-", "o"), ("--", "s"), (":", "^"))
 UNTRAINED = "#777777"
-INK = "#222222"
-FONT = 8
 GAP = 0.045  # of the height of a panel, between two labels
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a method is drawn, in both panels alike."""
-
-    color: str
-    line: str
-    marker: str
 
 
 @dataclass(frozen=True)
@@ -42,9 +27,9 @@ class Label:
 
 
 def draw_comparison(comparison: Comparison, path: Path) -> None:
-    """Draw test MRR against training time, and the dev curves where there are any, as PNG."""
+    """Draw test MRR against training time, and the dev curves where there are any; the suffix decides."""
     trained = [row for row in comparison.rows if row.seconds]
-    looks = {row.method: _look(number) for number, row in enumerate(trained)}
+    looks = {row.method: look(number) for number, row in enumerate(trained)}
     has_curves = any(_curves(row) for row in trained)
     height = max(3.6, 0.6 + 0.21 * len(comparison.rows))
     figure = Figure(figsize=(10.5 if has_curves else 5.6, height), layout="constrained")
@@ -53,49 +38,42 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
     if has_curves:
         _draw_dev(panels[1], trained, looks)
     figure.suptitle(f"{comparison.dataset}, {comparison.shots}-shot", fontsize=11)
-    content = BytesIO()
-    figure.savefig(content, format="png", dpi=160, metadata={"Software": None})
-    write_file(path, content.getvalue())
-
-
-def _look(number: int) -> Look:
-    line, marker = STYLES[number // len(COLORS) % len(STYLES)]
-    return Look(COLORS[number % len(COLORS)], line, marker)
+    save(figure, path)
 
 
 def _draw_test(axes: Axes, comparison: Comparison, looks: dict[str, Look]) -> None:
     """Draw a point for each method; those that do not learn stand at 0."""
     untrained, trained = [], []
     for row in comparison.rows:
-        look = looks.get(row.method, Look(UNTRAINED, "", "D"))
+        shown = looks.get(row.method, Look(UNTRAINED, "", "D"))
         x, y = row.seconds, row.metric("mrr")
-        axes.scatter(x, y, s=34, color=look.color, marker=look.marker, linewidths=0, zorder=3)
-        (trained if row.seconds else untrained).append(Label(row.method, x, y, look.color))
+        axes.scatter(x, y, s=34, color=shown.color, marker=shown.marker, linewidths=0, zorder=3)
+        (trained if row.seconds else untrained).append(Label(row.method, x, y, shown.color))
     longest = max((row.seconds for row in comparison.rows), default=0.0) or 1.0
     axes.set_xlim(-0.05 * longest, 1.06 * longest)
     axes.set_ylim(0, 1.12 * max(row.metric("mrr") for row in comparison.rows) + 0.01)
     _write_labels(axes, untrained, 0.07 * longest)
     _write_labels(axes, trained, 1.15 * longest)
-    _finish(axes, "seconds of training, validations included", "test MRR")
+    finish(axes, "seconds of training, validations included", "test MRR")
 
 
 def _draw_dev(axes: Axes, trained: Sequence[Row], looks: dict[str, Look]) -> None:
     """Draw dev MRR over time, a line for each seed, the name at the end of the first."""
     labels = []
     for row in trained:
-        look = looks[row.method]
+        shown = looks[row.method]
         for curve in _curves(row):
             times, values = [point["spent"] for point in curve], [point["valid_mrr"] for point in curve]
-            axes.plot(times, values, look.line, color=look.color, marker=look.marker, markersize=3.5, linewidth=1.3)
+            axes.plot(times, values, shown.line, color=shown.color, marker=shown.marker, markersize=3.5, linewidth=1.3)
         if curves := _curves(row):
             last = curves[0][-1]
-            labels.append(Label(row.method, last["spent"], last["valid_mrr"], look.color))
+            labels.append(Label(row.method, last["spent"], last["valid_mrr"], shown.color))
     longest = max(label.x for label in labels)
     highest = max(point["valid_mrr"] for row in trained for curve in _curves(row) for point in curve)
     axes.set_xlim(0, 1.06 * longest)
     axes.set_ylim(0, 1.12 * highest + 0.01)
     _write_labels(axes, labels, 1.15 * longest)
-    _finish(axes, "seconds of training, validations included", "dev MRR")
+    finish(axes, "seconds of training, validations included", "dev MRR")
 
 
 def _curves(row: Row) -> list[list[dict[str, Any]]]:
@@ -145,11 +123,3 @@ def spread_out(wanted: Sequence[float], gap: float, low: float, high: float) -> 
     level = [mean(block) for block in blocks for _ in block]
     highest = max(low, high - (len(level) - 1) * gap)
     return [min(max(place, low), highest) + number * gap for number, place in enumerate(level)]
-
-
-def _finish(axes: Axes, x_label: str, y_label: str) -> None:
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.grid(visible=True, color="#e4e4e4", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)

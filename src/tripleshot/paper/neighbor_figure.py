@@ -6,10 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tripleshot.dataset import FewShotDataset
-from tripleshot.errors import InputError, TripleshotError
+from tripleshot.errors import InputError
+from tripleshot.paper.style import COLORS, save
 from tripleshot.statistics import neighbor_histogram
-
-INK = "#0b3c5d"
 
 
 def draw_neighbor_figure(dataset: FewShotDataset, path: Path) -> None:
@@ -19,7 +18,7 @@ def draw_neighbor_figure(dataset: FewShotDataset, path: Path) -> None:
         raise InputError(f"{dataset.name} has no background edges to draw")
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.subplots()
-    axes.scatter(neighbors, entities, s=14, color=INK, alpha=0.75, linewidths=0)
+    axes.scatter(neighbors, entities, s=14, color=COLORS[0], alpha=0.75, linewidths=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("direct neighbors of an entity")
@@ -38,8 +37,4 @@ def draw_neighbor_figure(dataset: FewShotDataset, path: Path) -> None:
         va="top",
         fontsize=9,
     )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=200)
-    except (OSError, ValueError) as error:
-        raise TripleshotError(f"{path}: the figure cannot be written: {error}") from None
+    save(figure, path)

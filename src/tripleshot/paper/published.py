@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from tripleshot.variants import variant_of
+
 METRICS = ("mrr", "hits@10", "hits@5", "hits@1")
 
 
@@ -21,7 +23,7 @@ class Published:
         method: the method here that it is to be compared with; None if there is none.
         source: a short name of where it is printed; `where` says where that is.
         metrics: `mrr`, `hits@10`, `hits@5`, `hits@1`, or those of them that are printed.
-        settings: what a run must have set to be comparable.
+        settings: what makes it a variant of the method.
         is_comparable: the figure is believed to come from the same protocol.
         note: what one should know before comparing.
     """
@@ -37,9 +39,10 @@ class Published:
     is_comparable: bool = True
     note: str = ""
 
-    def is_about(self, method: str, settings: Mapping[str, Any]) -> bool:
-        """Tell whether this is the same method, trained in the same regime."""
-        return self.method == method and all(settings.get(name) == value for name, value in self.settings.items())
+    @property
+    def label(self) -> str:
+        """The method and variant here that it is to be compared with; empty if there is none."""
+        return str(variant_of(self.method, self.settings)) if self.method else ""
 
 
 @cache

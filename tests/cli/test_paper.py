@@ -1,0 +1,152 @@
+import json
+import sys
+
+import pytest
+
+from paper.documents import result
+from tripleshot.cli import main
+from tripleshot.config import RSCLSettings
+from tripleshot.dataset_files import content_hash, save_dataset
+from tripleshot.methods.rscl import RSCLMethod
+from tripleshot.results import write_json
+
+QUICK = RSCLSettings(
+    width=16,
+    num_layers=1,
+    num_heads=2,
+    max_neighbors=4,
+    max_distant=2,
+    batch_size=16,
+    pretraining_steps=20,
+    pretraining_batch_size=16,
+    num_sampled=8,
+    steps=40,
+    warmup=2,
+    validate_every=20,
+    patience=0,
+)
+TRAINING = ("--preset", "quick", "--budget", "0.3s", "--queries", "8")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run(*words):
+        monkeypatch.setenv("COLUMNS", "200")
+        monkeypatch.setattr(sys, "argv", ["tripleshot", *map(str, words)])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def paper(run, monkeypatch, tiny, tmp_path):
+    """Run `tripleshot paper NAME` on the tiny graph, into the folder `out`."""
+    monkeypatch.setitem(RSCLMethod.presets, "quick", lambda: QUICK)
+    save_dataset(tiny, tmp_path / "tiny")
+    return lambda name, *words: run("paper", name, tmp_path / "tiny", "--out", tmp_path / "here" / "out", *words)
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "here" / "out"
+
+
+def test_all_trains_nothing_and_says_what_is_missing(paper, out):
+    code, printed, err = paper("all")
+    assert (code, err) == (0, "")
+    assert "training" not in printed
+    page = (out / "index.html").read_text()
+    assert "tripleshot paper ablation" in page
+    assert not (out / "runs").exists()
+
+
+def test_variants_are_trained_once_and_shared_by_the_reports_about_them(paper, out):
+    code, printed, err = paper("curves", *TRAINING)
+    assert (code, err) == (0, "")
+    assert "training rscl@lambda-1-5-shot-seed-0" in printed
+    code, printed, _ = paper("curves", *TRAINING)
+    assert (code, "training" in printed.partition("held")[0]) == (0, False)
+    assert json.loads((out / "curves.json").read_text())["data"]["0.4"]
+    code, _, err = paper("ablation", "--preset", "quick", "--budget", "2s", "--shots", "5")
+    assert code == 1
+    assert "was given 0.3 s, not 2 s" in err
+    paper("all", "--shots", "5")
+    lost = json.loads((out / "lambda.json").read_text())["missing"]
+    assert lost[0]["runs"] == [f"rscl@lambda-{share}, 5-shot" for share in ("0.2", "0.6", "0.8")]
+    assert "--budget 0.3s" in lost[0]["command"]
+    page = (out / "index.html").read_text()
+    assert page.count("data:image/png") >= 3
+    assert json.loads((out / "attention.json").read_text())["data"]["attention"]
+
+
+def test_the_main_table_takes_results_that_are_there_already(paper, run, out, tmp_path):
+    run("evaluate", tmp_path / "tiny", "--method", "degree", "--json", out.parent / "degree-5-shot.json")
+    code, _, err = paper("main", "--methods", "degree,linked", "--shots", "5")
+    assert (code, err) == (0, "")
+    assert [folder.name for folder in (out / "runs").iterdir()] == ["linked-5-shot-seed-0"]
+    rows = json.loads((out / "main.json").read_text())["tables"][0]["rows"]
+    assert [row[0] for row in rows] == ["degree", "linked"]
+    assert "| linked |" in (out / "main.md").read_text()
+
+
+def test_result_files_alone_are_enough_for_a_report_about_finished_methods(paper, out, tiny):
+    relations = {task.name: 0.4 for task in tiny.test}
+    for method in ("rscl", "faan"):
+        document = result(method, 0.3, relations=relations, data_hash=content_hash(tiny))
+        write_json(document, out / "runs" / f"{method}-5-shot-seed-0" / "result.json")
+    code, printed, err = paper("cases", "--budget", "9s")
+    assert (code, err) == (0, "")
+    assert "training" not in printed
+    assert (out / "cases.pdf").exists()
+
+
+def test_the_dataset_is_described(paper, out):
+    assert paper("datasets")[0] == 0
+    assert (out / "neighbors.png").exists()
+    assert (out / "neighbors.pdf").exists()
+
+
+def test_a_search_measures_some_points_now_and_the_others_later(paper, out):
+    words = ("--preset", "quick", "--budget", "0.3s", "--grid", "dropout=0.1,0.2")
+    code, printed, err = paper("search", *words, "--limit", "1")
+    assert (code, err) == (0, "")
+    assert "1 of 2 points" in printed
+    code, printed, _ = paper("search", *words)
+    assert (code, "missing" in printed) == (0, False)
+    assert len(json.loads((out / "search.json").read_text())["data"]["points"]) == 2
+    assert not list((out / "search" / "runs").glob("*/result.json"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("attention",), "no RSCL run below it"),
+        (("attention", "--run", "nowhere", "--head", "person:1"), "--head, --relation and --tail"),
+        (("lambda", "--shots", "1,5"), "one number of examples"),
+        (("main", "--methods", "rscl@without-locals"), "did you mean 'without-local'"),
+        (("ablation", "--preset", "slow"), "no preset 'slow'"),
+        (("ablation", "--start-from", "nowhere"), "not a run"),
+    ],
+)
+def test_mistakes_are_one_clear_line_and_train_nothing(paper, out, words, message):
+    code, _, err = paper(*words)
+    assert code == 1
+    assert message in err
+    assert not out.exists()
+
+
+def test_any_triple_can_be_looked_at(paper, run, out, tmp_path):
+    run("train", tmp_path / "tiny", tmp_path / "run", "--preset", "quick", "--steps", 2, "--pretraining-steps", 2)
+    words = ("--run", tmp_path / "run", "--head", "person:1", "--relation", "works in", "--tail", "city:1")
+    code, _, err = paper("attention", *words)
+    assert (code, err) == (0, "")
+    document = json.loads((out / "attention.json").read_text())
+    assert document["data"]["triple"] == ["person:1", "works in", "city:1"]
+    assert (out / "attention-map.pdf").exists()
+    assert (out / "local-weights.png").exists()
