@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from tripleshot.losses import ranking_loss
-from tripleshot.methods.relation_meta import LastSupport, distance_loss, draw_wrong_tails, embed, relation_gradient
+from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.relation_meta import distance_loss, draw_wrong_tails, embed, relation_gradient
 from tripleshot.task_batches import TaskBatchSampler
 
 

@@ -108,11 +108,13 @@ class RSCLMethod:
         fit_module(self, self.module, training.stages(folder), fitting, self._forget)
 
     def _start_from(self, folder: Path) -> None:
-        """Take the weights that another run had when its pre-training was over."""
+        """Take the weights that another run had when its pre-training was over; evidence has no part in it."""
         trained = load_vocabulary(folder)
         if trained is None or not trained.fits(self.dataset.graph):
             raise InputError(f"{folder}: was not trained on the entities and relations of {self.dataset.name}")
+        evidence, self.module.evidence = self.module.evidence, None
         load_weights(self.module, folder, name=PRETRAINED, only_own=True)
+        self.module.evidence = evidence
 
     def _forget(self) -> None:
         self._encoded.forget()
