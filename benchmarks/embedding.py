@@ -21,6 +21,7 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -69,7 +70,9 @@ def time_theirs(name: str, settings: EmbeddingSettings, triples: Triples, num_en
     def factory(count: int) -> CoreTriplesFactory:
         return CoreTriplesFactory(shuffled[: count * settings.batch_size], num_entities, triples.num_relations)
 
-    sizes: dict[str, Any] = {"embedding_dim": settings.width} | ({"relation_dim": settings.width} if name == "transr" else {})
+    sizes: dict[str, Any] = {"embedding_dim": settings.width}
+    if name == "transr":
+        sizes["relation_dim"] = settings.width
     whole = factory(steps)
     model = model_resolver.make(NAMES[name], triples_factory=whole, random_seed=0, **sizes)
     optimizer = {"adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad}[settings.optimizer]

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from tripleshot.losses import exact_token_loss, ranking_loss, sampled_token_loss
+from tripleshot.losses import exact_token_loss, listwise_loss, ranking_loss, sampled_token_loss
 
 
 def test_the_ranking_loss_is_the_papers():
@@ -48,3 +48,8 @@ def test_a_sampled_token_that_is_the_target_does_not_count_against_it():
     with_target = sampled_token_loss(states, torch.tensor([4]), torch.tensor([4, 5]), table, 10)
     positive, other = states @ table[4], states @ table[5] + math.log(10 / 2)
     torch.testing.assert_close(with_target, (torch.logaddexp(positive, other) - positive).squeeze())
+
+
+def test_a_wrong_answer_counts_for_all_that_it_stands_for():
+    loss = listwise_loss(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([[3.0, 10.0]]))
+    assert loss.item() == pytest.approx(-math.log(math.exp(2) / (math.exp(2) + 3 * math.exp(1) + 10)))

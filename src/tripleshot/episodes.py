@@ -94,7 +94,8 @@ class EpisodeSampler:
         shape = (len(heads), self.num_negatives)
         negatives = task.candidates[chance.integers(len(task.candidates), size=shape)]
         num_others = max(self.num_negatives - self.num_hard, 1)
-        weights = np.full(shape, len(task.candidates) / num_others, dtype=np.float32)
+        usual = len(task.candidates) / num_others
+        weights = np.full(shape, usual, dtype=np.float32)
         if self.num_hard:
             row, column, drawn, weight = self._hard(task, heads, support_tails, chance)
             negatives[row, column], weights[row, column] = drawn, weight
@@ -105,6 +106,7 @@ class EpisodeSampler:
             if not len(wrong[0]):
                 break
             negatives[wrong] = task.candidates[chance.integers(len(task.candidates), size=len(wrong[0]))]
+            weights[wrong] = usual
         return negatives, weights
 
     def _hard(

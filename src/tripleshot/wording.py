@@ -10,7 +10,7 @@ EVEN = 1.25  # the heaviest is less than this many times the lightest: then none
 def as_text(explanation: Explanation, graph: KnowledgeGraph) -> str:
     """Tell in about a dozen lines what the method weighed most and what joins head and tail in the graph."""
     head, tail = graph.entities.label(explanation.head), graph.entities.label(explanation.tail)
-    reasons = [reason.text for reason in explanation.reasons[: 2 * MAX_NAMED]]
+    reasons = [each.text for each in explanation.reasons if each.weight > 0 and each.kind != "start"][: 2 * MAX_NAMED]
     lines = [
         f"Why {tail} for {head}?",
         *_about_examples(explanation, graph),

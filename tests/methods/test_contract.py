@@ -22,6 +22,16 @@ EMBEDDING = {"width": 8, "batch_size": 32, "num_negatives": 4, "steps": 20, "val
 TASKS = {"batch_size": 64, "relations_per_step": 16, "steps": 20, "validate_every": 10}
 QUICK: dict[str, dict[str, Any]] = {
     "rscl": {**SMALL, "pretraining_steps": 10, "steps": 20, "validate_every": 10, "num_sampled": 8},
+    "rscl+": {
+        **SMALL,
+        "pretraining_steps": 10,
+        "evidence_steps": 20,
+        "evidence_negatives": 16,
+        "num_negatives": 4,
+        "steps": 20,
+        "validate_every": 10,
+        "num_sampled": 8,
+    },
     "gmatching": MATCHING,
     "fsrl": MATCHING,
     "faan": MATCHING,

@@ -16,39 +16,50 @@ MAX_NAMED = 3  # paths, or common neighbors
 
 
 def find_reasons(
-    head_network: EvidenceHead, features: Tensor, graph: KnowledgeGraph, examples: Examples, head: int, tail: int
+    network: EvidenceHead, features: Tensor, graph: KnowledgeGraph, examples: Examples, head: int, tail: int
 ) -> list[Reason]:
-    """Name what speaks for and against a tail, the weightiest first.
+    """Name what speaks for and against a tail; the weights add up to the network's score.
 
-    The weight of a kind of evidence is how far the score falls if its features were as usual; reasons of one kind share
-    it. What is not there, such as a link, is no reason, though its absence may count.
+    Reasons of one kind share what that kind adds. What is missing, such as a link, is a reason as well.
     """
-    weights = _weights(head_network, features)
-    shares = {
-        "link": link_reasons(graph, head, tail, 1.0),
-        "path": _path_reasons(graph, examples, head, tail),
-        "common": _common_reasons(graph, head, tail),
-        "support": support_reasons(graph, examples.support, tail),
-        "likeness": [Reason("likeness", f"{graph.entities.label(tail)} is much like the examples' tails", 1.0)],
+    first, last = graph.entities.label(head), graph.entities.label(tail)
+    found = {
+        "link": link_reasons(graph, head, tail, 1.0) or [Reason("link", f"no edge joins {first} and {last}", 1.0)],
+        "path": _path_reasons(graph, examples, head, tail) or [Reason("path", "no path that examples share", 1.0)],
+        "common": _common_reasons(graph, head, tail) or [Reason("common", "no neighbor in common", 1.0)],
+        "support": support_reasons(graph, examples.support, tail) or [Reason("support", "no example has it", 1.0)],
+        "likeness": [Reason("likeness", f"how much {last} is like the examples' tails", 1.0)],
         "degree": [degree_reason(graph, tail)],
+        "start": [Reason("start", "where every answer to this question starts", 1.0)],
     }
-    reasons = [
-        Reason(reason.kind, reason.text, weights[kind] / len(found))
-        for kind, found in shares.items()
-        for reason in found
+    weights = _weights(network, features)
+    return [
+        Reason(reason.kind, reason.text, weights[kind] / len(reasons))
+        for kind, reasons in found.items()
+        for reason in reasons
     ]
-    return sorted(reasons, key=lambda reason: -reason.weight)
 
 
 @torch.inference_mode()
-def _weights(head_network: EvidenceHead, features: Tensor) -> dict[str, float]:
-    """Return how far the score falls without each kind of evidence."""
+def _weights(network: EvidenceHead, features: Tensor) -> dict[str, float]:
+    """Return what each kind of evidence adds to the score, and under "start" what is there without any.
+
+    Kinds are taken away one after the other, in the order of `GROUPS` and in the opposite one, and the mean of both
+    counts: what two kinds say together is theirs by halves.
+    """
     sizes = [len(names) for names in GROUPS.values()]
-    without = torch.zeros(len(sizes), len(features), dtype=torch.bool, device=features.device)
-    for row, (size, end) in enumerate(zip(sizes, np.cumsum(sizes).tolist(), strict=True)):
-        without[row, end - size : end] = True
-    lost = head_network(features) - head_network(features.expand(len(sizes), -1), without)
-    return dict(zip(GROUPS, lost.tolist(), strict=True))
+    ends = np.cumsum(sizes)
+    kinds = np.zeros((len(sizes), len(features)), dtype=bool)
+    for row, (size, end) in enumerate(zip(sizes, ends, strict=True)):
+        kinds[row, end - size : end] = True
+    forth = np.concatenate([np.zeros_like(kinds[:1]), np.logical_or.accumulate(kinds)])
+    back = np.concatenate([np.zeros_like(kinds[:1]), np.logical_or.accumulate(kinds[::-1])])
+    scores = [
+        network(features.expand(len(without), -1), torch.from_numpy(without).to(features.device)).double().cpu()
+        for without in (forth, back)
+    ]
+    lost = (-scores[0].diff() - scores[1].diff().flip(0)) / 2
+    return {**dict(zip(GROUPS, lost.tolist(), strict=True)), "start": float(scores[0][-1])}
 
 
 def _path_reasons(graph: KnowledgeGraph, examples: Examples, head: int, tail: int) -> list[Reason]:

@@ -20,9 +20,8 @@ from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.explaining import first_neighbors
-from tripleshot.method import Attention, FloatArray, Reason
+from tripleshot.method import Attention, FloatArray
 from tripleshot.methods.evidence_features import NUM_FEATURES, EvidenceFeatures, Examples
-from tripleshot.methods.evidence_reasons import find_reasons
 from tripleshot.methods.fitting import Fitting, fit_module
 from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.methods.last_support import LastSupport
@@ -141,27 +140,28 @@ class RSCLMethod:
         self.module.eval()
         contexts = np.zeros(len(tails), dtype=np.float32)
         if self.settings.reads_contexts:
-            contexts = self._score_contexts(support, head, tails)
+            contexts = self.score_contexts(support, head, tails)
         if self.features is None or self.module.evidence is None:
             return contexts
         with torch.inference_mode():
-            features = torch.from_numpy(self._features_of(support, head, tails)).to(self.device)
+            features = torch.from_numpy(self.features_of(support, head, tails)).to(self.device)
             return self.module.evidence.weigh(torch.from_numpy(contexts).to(self.device), features).cpu().numpy()
 
-    def _features_of(self, support: IntArray, head: int, tails: IntArray) -> npt.NDArray[np.float32]:
+    def features_of(self, support: IntArray, head: int, tails: IntArray) -> npt.NDArray[np.float32]:
         """Return the features of tails, a bounded number at a time; the examples are looked at only once."""
         assert self.features is not None
-        examples = self._examples_of(support)
+        examples = self.examples_of(support)
         parts = [tails[start : start + FEATURES_AT_ONCE] for start in range(0, len(tails), FEATURES_AT_ONCE)]
         found = [self.features.of(examples, np.full(len(part), head), part) for part in parts]
         return np.concatenate([np.empty((0, NUM_FEATURES), dtype=np.float32), *found])
 
-    def _examples_of(self, support: IntArray) -> Examples:
+    def examples_of(self, support: IntArray) -> Examples:
+        """Look at examples once for all queries."""
         assert self.features is not None
         features = self.features
         return self._examples.get(support, lambda: features.examples(support))
 
-    def _score_contexts(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+    def score_contexts(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score a bounded number of contexts at a time; those of the support are encoded only once."""
         encoded_support = self._encode_support(support)
         of_head = self.extractor.neighbors(np.array([head]))
@@ -195,14 +195,6 @@ class RSCLMethod:
             return self.module(self._asking(contexts, support))
 
         return self._encoded.get(support, encode)
-
-    def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Name the evidence for a tail and what it adds to the score; a method that weighs none names nothing."""
-        if self.features is None or self.module.evidence is None:
-            return []
-        features = torch.from_numpy(self._features_of(support, head, np.array([tail]))).to(self.device)
-        examples = self._examples_of(support)
-        return find_reasons(self.module.evidence, features[0], self.dataset.graph, examples, head, tail)
 
     def restore(self, dataset: FewShotDataset, folder: Path) -> None:
         """Take the weights of a run; what this dataset names and the run has never seen is read as [MASK]."""
