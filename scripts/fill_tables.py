@@ -28,12 +28,18 @@ def nell_table() -> str:
         for path in sorted((RESULTS / "nell-one").glob(f"*-seed-*-{shots}-shot.json")):
             document = json.loads(path.read_text())
             minutes = f"{document['training']['seconds'] / 60:.0f} min"
-            lines.append(row(f"`{document['method']}`, seed {document['seed']}", shots, minutes, measured(document)))
+            name = f"`{document['method']}`{without_contexts(document['config'])}, seed {document['seed']}"
+            lines.append(row(name, shots, minutes, measured(document)))
         for found in published_for("nell-one", shots):
             if found.method == "rscl":
                 values = tuple(found.metrics[name] for name in METRICS)
                 lines.append(row(f"{found.name}, as published", shots, "", values))
     return "\n".join(lines)
+
+
+def without_contexts(config: dict[str, Any]) -> str:
+    """Say so if a run of RSCL has no encoder."""
+    return "" if config.get("use_global", True) or config.get("use_local", True) else " without contexts"
 
 
 def measured(document: dict[str, Any]) -> tuple[float, ...]:
