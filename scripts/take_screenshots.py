@@ -36,6 +36,7 @@ class Shot:
         theme: light or dark.
         is_opened: whether the best answer is opened.
         top: what is then scrolled to the top of the window, as a CSS selector.
+        typed: letters typed where a head is searched for; the suggestions are then open.
     """
 
     name: str
@@ -46,21 +47,24 @@ class Shot:
     theme: Literal["light", "dark"] = "light"
     is_opened: bool = False
     top: str = ".answer"
+    typed: str = ""
 
 
-def question(relation: str, head: str, shots: int) -> str:
-    """Write a question about a few-shot relation of Atlas as the page's address does."""
+def question(relation: str, shots: int, head: str = "") -> str:
+    """Write a question about a few-shot relation of Atlas as the page's address does; without a head its examples."""
     dataset = load_atlas()
     names = dataset.graph.entities.name
     support = dataset.task(relation).support(shots).tolist()
     pairs = [part for first, last in support for part in (("from", names(first)), ("to", names(last)))]
-    return urlencode([*pairs, ("ask", head)])
+    return urlencode([*pairs, ("ask", head)] if head else pairs)
 
 
-def shots_of(asked: str) -> list[Shot]:
+def shots_of(examples: str, asked: str) -> list[Shot]:
     """List every picture of the page that the documentation shows."""
     return [
         Shot("start", "", ".start"),
+        Shot("search", "", ".start", height=560, typed="swahil"),
+        Shot("examples", examples, ".pair", height=560),
         Shot("answers", asked, ".answer"),
         Shot("explanation", asked, ".answer", height=1000, is_opened=True),
         Shot("dark", asked, ".answer", height=1000, is_opened=True, theme="dark"),
@@ -71,12 +75,18 @@ def shots_of(asked: str) -> list[Shot]:
 def take(browser: Browser, address: str, shot: Shot) -> bytes:
     """Open the page as one picture wants it and photograph the window, with as many colours as it needs."""
     context = browser.new_context(
-        viewport={"width": shot.width, "height": shot.height}, color_scheme=shot.theme, reduced_motion="reduce"
+        viewport={"width": shot.width, "height": shot.height},
+        color_scheme=shot.theme,
+        reduced_motion="reduce",
+        bypass_csp=True,  # the page forbids code from strings, which is how it is asked whether it is ready
     )
     page = context.new_page()
     page.goto(f"{address}#{shot.fragment}")
     page.locator(shot.ready).first.wait_for()
     page.wait_for_function(LABELLED)
+    if shot.typed:
+        page.get_by_role("combobox", name="Head of a new example").press_sequentially(shot.typed)
+        page.get_by_role("option").first.wait_for()
     if shot.is_opened:
         page.locator(".answer").first.click()
         page.locator(".picture canvas").first.wait_for()
@@ -115,7 +125,7 @@ def main(
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for shot in shots_of(question(relation, head, shots)):
+        for shot in shots_of(question(relation, shots), question(relation, shots, head)):
             picture = take(browser, address, shot)
             if len(picture) > MAX_BYTES:
                 raise InputError(f"{shot.name}: {len(picture):,} bytes, more than {MAX_BYTES:,}")
