@@ -42,7 +42,7 @@ class RSCLSettings:
         evidence_steps: training steps of that network; it learns before the contexts do, and then stays as it is.
         evidence_negatives: wrong answers a query that it learns from; contexts then read those of them that it finds
             hardest to tell from the true one, and as many others.
-        hard_share: how many of those are near the head or the tail of an example.
+        hard_share: how many wrong answers are near the head or the tail of an example.
         masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
         num_sampled: entities that stand for all in the masked-token loss; 0 takes all of them.
         pretrained: a run whose pre-training to start from, instead of a pre-training of its own.
@@ -89,7 +89,7 @@ class RSCLSettings:
     evidence_width: int = 24
     evidence_steps: int = 1500
     evidence_negatives: int = 256
-    hard_share: float = 0.4
+    hard_share: float = 0.0
     masking_weight: float = 1.0
     num_sampled: int = 1024
     pretrained: str = ""
@@ -182,6 +182,7 @@ def plus() -> RSCLSettings:
         fast(),
         evidence=True,
         ranking_loss="softmax",
+        hard_share=0.4,
         batch_size=64,
         num_negatives=8,
         pretraining_steps=12_000,

@@ -40,7 +40,7 @@ class RSCLTraining:
             settings.evidence_negatives if settings.evidence else settings.num_negatives,
             settings.regime,
             settings.background_share,
-            settings.hard_share if settings.evidence else 0.0,
+            settings.hard_share,
         )
 
     def begin(self) -> None:
