@@ -76,15 +76,15 @@ def time_theirs(name: str, settings: EmbeddingSettings, triples: Triples, num_en
     whole = factory(steps)
     model = model_resolver.make(NAMES[name], triples_factory=whole, random_seed=0, **sizes)
     optimizer = {"adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad}[settings.optimizer]
-    loop = SLCWATrainingLoop(
-        model=model,
-        triples_factory=whole,
-        optimizer=optimizer(model.parameters(), lr=settings.learning_rate),
-        negative_sampler="bernoulli" if settings.bernoulli else "basic",
-        negative_sampler_kwargs={"num_negs_per_pos": settings.num_negatives},
-    )
 
     def train(part: CoreTriplesFactory) -> float:
+        loop = SLCWATrainingLoop(  # a new one each time: a loop counts its epochs, and takes none that it has had
+            model=model,
+            triples_factory=part,
+            optimizer=optimizer(model.parameters(), lr=settings.learning_rate),
+            negative_sampler="bernoulli" if settings.bernoulli else "basic",
+            negative_sampler_kwargs={"num_negs_per_pos": settings.num_negatives},
+        )
         started = time.perf_counter()
         loop.train(part, num_epochs=1, batch_size=settings.batch_size, use_tqdm=False, use_tqdm_batch=False)
         return time.perf_counter() - started
