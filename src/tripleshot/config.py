@@ -192,7 +192,7 @@ def plus() -> RSCLSettings:
 
 
 def evidence_only() -> RSCLSettings:
-    """Return settings of `rscl+` without contexts: trained in a minute, answers in milliseconds."""
+    """Return settings of `rscl+` without contexts: trained in minutes, no encoder to wait for."""
     return replace(
         plus(),
         use_global=False,

@@ -125,7 +125,7 @@ class Evidence:
         reasons = [
             *link_reasons(self.graph, head, tail, self.link_weight),
             *support_reasons(self.graph, support, tail, self.support_weight / len(support)),
-            *self._path_reasons(support, head, tail),
+            *path_reasons(self.graph, self._rules(support), head, tail),
             degree_reason(self.graph, tail, self.degree_weight),
         ]
         return sorted(reasons, key=lambda reason: -reason.weight)
@@ -137,18 +137,17 @@ class Evidence:
             self._mined = known = key, mine_path_rules(self.graph, support)
         return known[1]
 
-    def _path_reasons(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        rules = self._rules(support)
-        walks = walk(self.graph, head, rules.path_types)
-        places = np.searchsorted(rules.path_types, walks.path_types[walks.ends == tail])
-        return [
-            Reason("path", path_text(self.graph, int(rules.path_types[place])), float(rules.weights[place]))
-            for place in places
-        ]
+
+def path_reasons(graph: KnowledgeGraph, rules: PathRules, head: int, tail: int) -> list[Reason]:
+    """Name the paths that lead from the head to the tail and that examples share."""
+    walks = walk(graph, head, rules.path_types)
+    places = np.searchsorted(rules.path_types, walks.path_types[walks.ends == tail])
+    return [
+        Reason("path", _path_text(graph, int(rules.path_types[place])), float(rules.weights[place])) for place in places
+    ]
 
 
-def path_text(graph: KnowledgeGraph, path_type: int) -> str:
-    """Say which steps the examples' heads and tails have in common."""
+def _path_text(graph: KnowledgeGraph, path_type: int) -> str:
     steps = (_step_text(graph, step) for step in PathTypes.of(graph).decode(path_type))
     return "examples share the path: " + ", then ".join(steps)
 

@@ -155,7 +155,6 @@ class EvidenceFeatures:
             *self._paths(examples, len(heads), owners, relations, common),
             *self._common(examples, len(heads), common),
             *self._support(examples, heads, tails),
-            *self._degrees(examples, heads, tails),
             *self._circumstances(examples, heads),
         ]
         return np.stack(columns, axis=1).astype(np.float32)
@@ -209,22 +208,21 @@ class EvidenceFeatures:
         return np.bincount(common.owners, 1 / np.maximum(degrees, 1), minlength=size).astype(np.float64)
 
     def _support(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
-        """Compare with the examples: their tails, and how alike their heads are to the one asked about."""
-        size, shots, hidden = len(tails), len(examples.support), examples.hidden
+        """Compare with the examples: their tails, how alike their heads are to the one asked about; and degrees."""
+        hidden = examples.hidden
         asked, places = np.unique(heads, return_inverse=True)
-        alike = self.profiles.of(asked, hidden).similarity(examples.head_profiles)
+        alike = self.profiles.of(asked, hidden).similarity(examples.head_profiles)[places]
         near = self._common_with(asked, examples.support[:, 0], hidden)[places]
-        alike = alike[places]
         share, is_same = support_share(examples.support, tails), examples.support[:, 1] == tails[:, None]
         has_head = (examples.support[:, 0] == heads[:, None]).any(axis=1)
         differing = examples.circumstances[2]
         candidates, back = np.unique(tails, return_inverse=True)
         profiles = self.profiles.of(candidates, hidden)
         likeness = profiles.similarity(examples.tail_profiles)[back]
+        popularity = profiles.edges_like(examples.tail_profiles.mean(axis=0))[back]
         shared = self._common_with(candidates, examples.support[:, 1], hidden)[back]
-        degrees = np.maximum(self.profiles.degrees(tails, hidden), 1)
+        degrees = self.profiles.degrees(tails, hidden)
         transferred = (shared * alike).max(axis=1, initial=0)
-        assert likeness.shape == (size, shots)
         return [
             share,
             share > 0,
@@ -235,10 +233,13 @@ class EvidenceFeatures:
             (is_same * near).max(axis=1, initial=0),
             likeness.mean(axis=1),
             likeness.max(axis=1, initial=0),
-            np.log1p(10 * shared.mean(axis=1) / np.sqrt(degrees)),
+            np.log1p(10 * shared.mean(axis=1) / np.sqrt(np.maximum(degrees, 1))),
             (shared > 0).mean(axis=1),
             transferred > 0,
             np.log1p(10 * transferred),
+            np.log1p(degrees),
+            np.log1p(popularity),
+            heads == tails,
         ]
 
     def _common_with(
@@ -248,11 +249,6 @@ class EvidenceFeatures:
         first, second = np.repeat(entities, len(others)), np.tile(others, len(entities))
         weights = self._weigh(self.pairs.common(first, second, hidden), hidden, len(first))
         return weights.reshape(len(entities), len(others))
-
-    def _degrees(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
-        similar = self.profiles.of(tails, examples.hidden).edges_like(examples.tail_profiles.mean(axis=0))
-        degrees = self.profiles.degrees(tails, examples.hidden)
-        return [np.log1p(degrees), np.log1p(similar), heads == tails]
 
     def _circumstances(self, examples: Examples, heads: npt.NDArray[np.int64]) -> Columns:
         has_head = (examples.support[:, 0] == heads[:, None]).any(axis=1)

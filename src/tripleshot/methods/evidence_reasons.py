@@ -8,9 +8,8 @@ from tripleshot.connections import find_connections
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Reason
-from tripleshot.methods.evidence import degree_reason, link_reasons, path_text, support_reasons
+from tripleshot.methods.evidence import degree_reason, link_reasons, path_reasons, support_reasons
 from tripleshot.methods.evidence_features import GROUPS, Examples
-from tripleshot.methods.paths import walk
 
 MAX_NAMED = 3  # paths, or common neighbors
 
@@ -23,9 +22,10 @@ def find_reasons(
     Reasons of one kind share what that kind adds. What is missing, such as a link, is a reason as well.
     """
     first, last = graph.entities.label(head), graph.entities.label(tail)
+    paths = sorted(path_reasons(graph, examples.rules, head, tail), key=lambda path: -path.weight)[:MAX_NAMED]
     found = {
         "link": link_reasons(graph, head, tail, 1.0) or [Reason("link", f"no edge joins {first} and {last}", 1.0)],
-        "path": _path_reasons(graph, examples, head, tail) or [Reason("path", "no path that examples share", 1.0)],
+        "path": paths or [Reason("path", "no path that examples share", 1.0)],
         "common": _common_reasons(graph, head, tail) or [Reason("common", "no neighbor in common", 1.0)],
         "support": support_reasons(graph, examples.support, tail) or [Reason("support", "no example has it", 1.0)],
         "likeness": [Reason("likeness", f"how much {last} is like the examples' tails", 1.0)],
@@ -60,14 +60,6 @@ def _weights(network: EvidenceHead, features: Tensor) -> dict[str, float]:
     ]
     lost = (-scores[0].diff() - scores[1].diff().flip(0)) / 2
     return {**dict(zip(GROUPS, lost.tolist(), strict=True)), "start": float(scores[0][-1])}
-
-
-def _path_reasons(graph: KnowledgeGraph, examples: Examples, head: int, tail: int) -> list[Reason]:
-    rules = examples.rules
-    walks = walk(graph, head, rules.path_types)
-    places = np.searchsorted(rules.path_types, walks.path_types[walks.ends == tail])
-    places = places[np.argsort(-rules.confidence[places], kind="stable")][:MAX_NAMED]
-    return [Reason("path", path_text(graph, int(rules.path_types[place])), 1.0) for place in places]
 
 
 def _common_reasons(graph: KnowledgeGraph, head: int, tail: int) -> list[Reason]:
