@@ -106,6 +106,30 @@ def searching_table() -> str:
     return "\n".join(lines)
 
 
+def comparison_table() -> str:
+    """Lay out every method after the same time of training, the best first, beside the highest published MRR."""
+    document = read("nell-one/compare-5-shot.json")
+    lines = [
+        "| method | MRR | Hits@10 | Hits@5 | Hits@1 | training | MRR, as published |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for found in sorted(document["rows"], key=lambda found: -found["micro"]["mrr"]):
+        figures = " | ".join(short(found["micro"][name]) for name in METRICS)
+        minutes = f"{found['seconds'] / 60:.0f} min" if found["seconds"] else "none"
+        printed = [figure["mrr"] for figure in found["published"] if figure["is_comparable"]]
+        lines.append(f"| `{found['method']}` | {figures} | {minutes} | {short(max(printed)) if printed else ''} |")
+    return "\n".join(lines)
+
+
+def embedding_table() -> str:
+    """Lay out an epoch of each embedding method beside PyKEEN's."""
+    lines = ["| one epoch, s | PyKEEN | tripleshot | times faster |", "|---|---|---|---|"]
+    for name, figures in read("embedding.json")["figures"].items():
+        times = f"{figures['pykeen']:.1f} | {figures['tripleshot']:.1f} | {figures['ratio']:.1f}"
+        lines.append(f"| `{name}` | {times} |")
+    return "\n".join(lines)
+
+
 def read(name: str) -> dict[str, Any]:
     """Return a file under `results/`."""
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
@@ -113,6 +137,8 @@ def read(name: str) -> dict[str, Any]:
 
 TABLES: dict[str, Callable[[], str]] = {
     "nell-one": nell_table,
+    "comparison": comparison_table,
+    "embedding": embedding_table,
     "ingest": ingest_table,
     "speed": speed_table,
     "serving": serving_table,

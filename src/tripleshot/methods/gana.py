@@ -110,7 +110,7 @@ class GANA(nn.Module):
     """Symbols that examples are read with, entity vectors that tails are scored with, and the networks between."""
 
     def __init__(self, num_entities: int, num_relations: int, num_own: int, settings: GANASettings) -> None:
-        """Start at random.
+        """Start at random, entities about one long; the last is one that training has not seen, and stays zero.
 
         Args:
             num_entities: of the graph.
@@ -122,7 +122,7 @@ class GANA(nn.Module):
         width, hidden = settings.width, settings.lstm_width
         self.symbols = SymbolVectors(num_entities, num_relations, width)
         self.entities = nn.Embedding(num_entities + 1, width, sparse=True)
-        nn.init.xavier_uniform_(self.entities.weight)
+        nn.init.normal_(self.entities.weight, std=width**-0.5)
         nn.init.zeros_(self.entities.weight[-1])
         self.edge = nn.Linear(2 * width, width)
         self.attention = nn.Linear(width, 1, bias=False)

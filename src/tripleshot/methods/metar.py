@@ -125,10 +125,10 @@ class MetaR(nn.Module):
     """Entity vectors, and the network that makes a relation's vector from examples."""
 
     def __init__(self, num_entities: int, shots: int, width: int, dropout: float) -> None:
-        """Start at random; the last entity is one that training has not seen, and stays zero."""
+        """Start at random, entities about one long; the last is one that training has not seen, and stays zero."""
         super().__init__()
         self.entities = nn.Embedding(num_entities + 1, width, sparse=True)
-        nn.init.xavier_uniform_(self.entities.weight)
+        nn.init.normal_(self.entities.weight, std=width**-0.5)
         nn.init.zeros_(self.entities.weight[-1])
         self.first = ExampleLayer(2 * width, 5 * width, shots)
         self.second = ExampleLayer(5 * width, 2 * width, shots)
