@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,25 @@ def test_nell_one_in_train_has_every_background_relation_and_candidates_for_each
     in_train = nell_one.in_train
     assert len(in_train.train) == 51 + 291
     assert min(len(in_train.candidates(task)) for task in in_train.train) > 1
+
+
+def test_train_tasks_can_be_relations_of_the_graph(tiny):
+    shown = tiny.with_train_edges
+    graph = shown.graph
+    assert graph.relations.names.to_pylist()[tiny.graph.num_relations :] == [task.name for task in tiny.train]
+    assert graph.num_triples == tiny.graph.num_triples + sum(len(task.pairs) for task in tiny.train)
+    for task in tiny.train:
+        rows = graph.relation_ids == graph.relations.id(task.name)
+        assert np.array_equal(np.stack([graph.head_ids[rows], graph.tail_ids[rows]], axis=1), task.pairs)
+    assert (shown.valid, shown.test) == (tiny.valid, tiny.test)
+
+
+def test_labels_of_train_tasks_become_labels_of_relations(tiny):
+    labelled = replace(tiny, train=(replace(tiny.train[0], label="is like"), *tiny.train[1:]))
+    relations = labelled.with_train_edges.graph.relations
+    assert relations.label(relations.id(tiny.train[0].name)) == "is like"
+    assert relations.label(0) == tiny.graph.relations.label(0)
+
+
+def test_without_train_tasks_there_are_no_train_edges(tiny):
+    assert replace(tiny, train=()).with_train_edges.graph.num_triples == tiny.graph.num_triples

@@ -86,3 +86,14 @@ def test_wrong_answers_stand_for_all_candidates(tiny):
     for episode in episodes:
         candidates = tiny.candidates(tiny.train[episode.task])
         assert episode.weights.sum(axis=1).tolist() == pytest.approx([len(candidates)] * 8)
+
+
+def test_an_episode_hides_its_own_train_edges_and_is_drawn_no_oftener(tiny):
+    shown = tiny.with_train_edges
+    sampler, episodes = draw(shown, regime="in-train", background_share=0.5)
+    assert len(sampler.tasks) == len(EpisodeSampler(tiny, 3, 8, regime="in-train").tasks)
+    for episode in episodes:
+        assert episode.hidden is not None
+        edges = shown.graph.relation_ids == episode.hidden
+        pairs = np.stack([shown.graph.head_ids[edges], shown.graph.tail_ids[edges]], axis=1).tolist()
+        assert all(query in pairs for query in episode.queries.tolist())

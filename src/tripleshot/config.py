@@ -28,6 +28,8 @@ class RSCLSettings:
         max_neighbors: p, pairs on each side of a context.
         max_distant: q, distant neighbors among them at most; 0 uses direct neighbors only (ablation).
         top_neighbors: which neighbors come first in validation and test: in file order, or rare relations first.
+        train_edges: show the triples of the train tasks as edges, too, but to no episode those of its own task; the
+            paper's contexts show the background alone.
         relation_token: what stands for a few-shot relation: one shared token; its own, which for a new relation is a
             vector that was never trained; or the difference of the examples' mean embeddings.
         regime: draw episodes from the train tasks alone, or from background relations as well.
@@ -39,6 +41,7 @@ class RSCLSettings:
         margin: gamma of the ranking loss.
         evidence: weigh links, paths, examples, likeness and degree beside the contexts; not in the paper.
         evidence_width: size of the network that weighs them.
+        evidence_dropout: how many kinds of evidence are left out of a training step of that network.
         evidence_steps: training steps of that network; it learns before the contexts do, and then stays as it is.
         evidence_negatives: wrong answers a query that it learns from; contexts then read those of them that it finds
             hardest to tell from the true one, and as many others.
@@ -77,6 +80,7 @@ class RSCLSettings:
     max_neighbors: int = 8
     max_distant: int = 5
     top_neighbors: TopNeighbors = "file"
+    train_edges: bool = False
     relation_token: RelationToken = "shared"
     regime: Regime = "pre-train"
     background_share: float = 0.5
@@ -86,8 +90,9 @@ class RSCLSettings:
     ranking_loss: RankingLoss = "margin"
     margin: float = 5.0
     evidence: bool = False
-    evidence_width: int = 24
-    evidence_steps: int = 1500
+    evidence_width: int = 48
+    evidence_dropout: float = 0.1
+    evidence_steps: int = 3000
     evidence_negatives: int = 256
     hard_share: float = 0.0
     masking_weight: float = 1.0
@@ -117,7 +122,7 @@ class RSCLSettings:
             raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
         if self.max_neighbors < 3:
             raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
-        for name in ("dropout", "global_share", "background_share", "hard_share"):
+        for name in ("dropout", "global_share", "background_share", "hard_share", "evidence_dropout"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")
 
@@ -180,6 +185,7 @@ def plus() -> RSCLSettings:
     """Return settings of `rscl+` for two CPU cores: evidence beside contexts, several wrong answers, hard ones too."""
     return replace(
         fast(),
+        train_edges=True,
         evidence=True,
         ranking_loss="softmax",
         hard_share=0.4,

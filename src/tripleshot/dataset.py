@@ -133,6 +133,19 @@ class FewShotDataset:
         """The In-Train variant: every background relation is a training task too, the background stays as it is."""
         return replace(self, name=f"{self.name}-in-train", train=(*self.train, *background_tasks(self.graph)))
 
+    @cached_property
+    def with_train_edges(self) -> "FewShotDataset":
+        """The same tasks beside a graph that has the triples of the train tasks, too, as relations of their names.
+
+        They are known when a new relation is asked about, and often join what it asks for. Who learns from a train
+        task has to hide its own.
+        """
+        names = [task.name for task in self.train]
+        pairs = np.concatenate([np.empty((0, 2), dtype=np.int32), *(task.pairs for task in self.train)])
+        owners = np.repeat(np.arange(len(names)), [len(task.pairs) for task in self.train])
+        labels = {task.name: task.label for task in self.train if task.label}
+        return replace(self, graph=self.graph.with_relations(names, labels, pairs[:, 0], owners, pairs[:, 1]))
+
 
 def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.int32]:
     """Return, sorted, the entities that could stand where these tails stand.

@@ -1,12 +1,13 @@
 """Training episodes: a support set, queries and wrong answers for one relation (paper, section IV-D)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.dataset import FewShotDataset, Task
+from tripleshot.dataset import FewShotDataset, Task, background_tasks
 from tripleshot.errors import InputError
 
 Regime = Literal["pre-train", "in-train"]
@@ -26,7 +27,7 @@ class Episode:
         queries: shape (B, 2), true pairs, none of them in the support.
         negatives: shape (B, n), tails that are not known to be true for the query's head.
         weights: shape (B, n), how many candidates each of them stands for: hard ones are drawn more often than others.
-        hidden: id of the background relation whose edges the contexts must not show; None for a train task.
+        hidden: id of the relation in the graph, whose edges the contexts must not show; None for one that is not there.
     """
 
     task: int
@@ -55,14 +56,18 @@ class EpisodeSampler:
         self.num_hard = round(hard_share * num_negatives)
         self.num_entities = dataset.graph.num_entities
         self._adjacency = dataset.graph.adjacency
-        self.tasks = [_Prepared(dataset, task, None) for task in dataset.train if _is_usable(dataset, task, shots)]
+        edges = {name: index for index, name in enumerate(dataset.graph.relations.names.to_pylist())}
+
+        def prepare(tasks: Iterable[Task]) -> "list[_Prepared]":
+            usable = (task for task in tasks if _is_usable(dataset, task, shots))
+            return [_Prepared(dataset, task, edges.get(task.name)) for task in usable]
+
+        self.tasks = prepare(dataset.train)
         self.num_train = len(self.tasks)
         self.background_share = background_share if regime == "in-train" else 0.0
         if regime == "in-train":
-            relations = {name: index for index, name in enumerate(dataset.graph.relations.names.to_pylist())}
-            for task in dataset.in_train.train[len(dataset.train) :]:
-                if _is_usable(dataset, task, shots):
-                    self.tasks.append(_Prepared(dataset, task, relations[task.name]))
+            named = {task.name for task in dataset.train}
+            self.tasks += prepare(task for task in background_tasks(dataset.graph) if task.name not in named)
         if not self.tasks:
             raise InputError(f"{dataset.name} has no relation to train on with {shots} examples")
         if not self.num_train:

@@ -203,6 +203,32 @@ class KnowledgeGraph:
             None if self.types is None else self.types.extended(len(entities)),
         )
 
+    def with_relations(
+        self, names: Sequence[str], labels: Mapping[str, str], heads: IntArray, relations: IntArray, tails: IntArray
+    ) -> "KnowledgeGraph":
+        """Return the graph with more relations between its entities, which follow the present ones.
+
+        Args:
+            names: of the relations; none of them is here yet.
+            labels: of some of them, by name.
+            heads: ids of entities, one for each triple.
+            relations: places among the names.
+            tails: ids of entities.
+        """
+        vocabulary = self.relations.with_names(pa.array(names, type=pa.large_string()))
+        if len(vocabulary) != self.num_relations + len(names):
+            raise InputError("expected relations that the graph does not have, each once")
+        if labels:
+            present = {} if self.relations.labels is None else _labels_by_name(self.relations)
+            vocabulary = vocabulary.with_labels({**present, **labels})
+        return replace(
+            self,
+            relations=vocabulary,
+            head_ids=np.concatenate([self.head_ids, heads]),
+            relation_ids=np.concatenate([self.relation_ids, self.num_relations + np.asarray(relations)]),
+            tail_ids=np.concatenate([self.tail_ids, tails]),
+        )
+
     def _is_new(self, triples: npt.NDArray[np.int32], num_entities: int) -> npt.NDArray[np.bool_]:
         """Tell which triples, shape (n, 3), are neither here nor earlier among them."""
         keys = triples[:, 0].astype(np.int64) * num_entities + triples[:, 2]
@@ -226,6 +252,12 @@ class KnowledgeGraph:
             entities=self.entities.with_labels(entities) if entities else self.entities,
             relations=self.relations.with_labels(relations) if relations else self.relations,
         )
+
+
+def _labels_by_name(vocabulary: Vocabulary) -> dict[str, str]:
+    assert vocabulary.labels is not None
+    named = zip(vocabulary.names.to_pylist(), vocabulary.labels.to_pylist(), strict=True)
+    return {name: label for name, label in named if label is not None}
 
 
 def _columns(triples: Iterable[tuple[str, str, str]]) -> list[pa.LargeStringArray]:

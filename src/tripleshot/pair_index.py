@@ -78,6 +78,19 @@ class PairIndex:
         seen = relations % self._num_relations != hidden
         return found[places][seen], relations[seen]
 
+    def neighbors(
+        self, entities: IntArray, hidden: int = NOTHING
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the neighbors of entities, each once.
+
+        Returns:
+            owners: which of the entities each is next to.
+            middles: the neighbor.
+        """
+        rows, owners = csr.expand(self._rows, np.asarray(entities, dtype=np.int64))
+        seen = self._only[rows] != hidden
+        return owners[seen], self._middles[rows[seen]]
+
     def common(self, heads: IntArray, tails: IntArray, hidden: int = NOTHING) -> CommonNeighbors:
         """Return the entities that are next to both members of each pair, without the two themselves."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)

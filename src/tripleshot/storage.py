@@ -80,6 +80,11 @@ class RunVocabulary:
         same_entities = self.entities.names.equals(graph.entities.names)
         return same_entities and self.relations.names.equals(graph.relations.names)
 
+    def begins(self, graph: KnowledgeGraph) -> bool:
+        """Tell whether a graph has the same names with the same ids, and perhaps more relations after them."""
+        same_entities = self.entities.names.equals(graph.entities.names)
+        return same_entities and self.relations.names.equals(graph.relations.names[: len(self.relations)])
+
 
 def save_vocabulary(graph: KnowledgeGraph, folder: Path) -> None:
     """Write the names of a graph: one column of relations, then entities, and how many are relations."""

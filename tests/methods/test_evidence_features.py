@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphs import make_graph
 from tripleshot.dataset import Task
@@ -91,3 +93,35 @@ def test_nothing_changes_when_the_query_is_taken_out_of_the_task_files(tiny):
         found = EvidenceFeatures(dataset.graph)
         rows.append(found.of(found.examples(dataset.test[0].support(3)), np.array([head]), np.array([tail])))
     assert np.array_equal(rows[0], rows[1])
+
+
+edges = st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 5))
+
+
+@given(st.lists(edges, min_size=1, max_size=14), st.sampled_from([NOTHING, 0, 1]))
+def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
+    named = [(f"e{head}", f"r{relation}", f"e{tail}") for head, relation, tail in triples]
+    graph = make_graph([*named, *((f"e{entity}", "r9", "e9") for entity in range(6))])
+    ids = {relation: graph.relations.id(f"r{relation}") for _, relation, _ in triples}
+    hidden = ids.get(hidden, NOTHING)
+    size = graph.num_entities
+    next_to, degrees = np.zeros((size, size), dtype=bool), np.zeros(size)
+    for head, relation, tail in zip(graph.head_ids, graph.relation_ids, graph.tail_ids, strict=True):
+        if relation != hidden:
+            next_to[head, tail] = next_to[tail, head] = True
+            degrees[head] += 1
+            degrees[tail] += 1
+    found = EvidenceFeatures(graph)
+    examples = found.examples(np.array([[0, 1]]), hidden)
+    heads, tails = (grid.ravel() for grid in np.meshgrid(range(size), range(size), indexing="ij"))
+    column = NAMES.index("log of walks of three steps")
+    walks = np.expm1(found.of(examples, heads, tails)[:, column]).reshape(size, size) / 100
+    for head in range(size):
+        for tail in range(size):
+            ways = [
+                1 / degrees[first] / degrees[last]
+                for first in np.flatnonzero(next_to[head])
+                for last in np.flatnonzero(next_to[tail])
+                if next_to[first, last] and first not in (head, tail) and last != head
+            ]
+            assert walks[head, tail] == pytest.approx(sum(ways), abs=1e-5)

@@ -5,9 +5,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tripleshot.checkpoints import load_weights
 from tripleshot.config import RSCLSettings
 from tripleshot.contexts import RELATION
-from tripleshot.dataset import FewShotDataset
+from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
 from tripleshot.methods.rscl import PRETRAINED, RSCLMethod
@@ -186,3 +187,41 @@ def test_a_pre_training_on_other_names_is_refused(tiny, tmp_path):
     save_vocabulary(tiny.graph.without_relations([0]), tmp_path)
     with pytest.raises(InputError, match="was not trained on the entities and relations"):
         RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(tiny, 3)
+
+
+def test_a_run_that_sees_train_edges_starts_from_one_that_did_not(tiny, tmp_path):
+    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    first, later = RSCLMethod(QUICK), RSCLMethod(replace(QUICK, train_edges=True, pretrained=str(tmp_path)))
+    first.prepare(tiny)
+    load_weights(first.module, tmp_path, name=PRETRAINED)
+    later.prepare(tiny)
+    later._start_from(tmp_path)
+    for name in (tiny.graph.entities.name(0), tiny.graph.entities.name(5)):
+        rows = [
+            method.module.elements.weight[method.tokens.entities(np.array([tiny.graph.entities.id(name)]))]
+            for method in (first, later)
+        ]
+        assert torch.equal(*rows)
+
+
+def test_a_run_that_sees_train_edges_is_restored(tiny, tmp_path):
+    settings = replace(QUICK, train_edges=True)
+    trained, again = RSCLMethod(settings), RSCLMethod(settings)
+    trained.fit(tiny, 3, tmp_path)
+    again.restore(tiny, tmp_path)
+    task = tiny.test[0]
+    asked = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    assert np.array_equal(trained.score(*asked), again.score(*asked))
+
+
+def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_the_task_files(tiny):
+    task = tiny.test[0]
+    head, candidates = int(task.queries(3)[0, 0]), tiny.candidates(task)
+    without = replace(tiny, test=(Task.of(task.name, np.delete(task.pairs, 3, axis=0)), *tiny.test[1:]))
+    scores = []
+    for dataset in (tiny, without):
+        method = RSCLMethod(replace(QUICK, train_edges=True, evidence=True))
+        method.prepare(dataset)
+        scores.append(method.score(task.support(3), head, candidates))
+    assert np.array_equal(*scores)

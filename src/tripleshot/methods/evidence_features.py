@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tripleshot.csr import IntArray
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.methods.evidence import support_share
-from tripleshot.methods.paths import MAX_MIDDLE_DEGREE, SMOOTHING, PathRules, PathTypes, walk
+from tripleshot.methods.paths import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, PathRules, PathTypes, walk
 from tripleshot.pair_index import NOTHING, CommonNeighbors, PairIndex
 from tripleshot.relation_profiles import RelationProfiles
 
@@ -29,6 +29,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "path": ("log of path weights", "a path that examples have"),
     "common": ("a common neighbor", "log of common neighbors", "a common neighbor, as examples have"),
+    "walk": ("walks of three steps", "log of walks of three steps", "log of walks of three steps, for its degree"),
     "support": (
         "share of examples",
         "in examples",
@@ -37,6 +38,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "share of examples, if the head is in one",
         "in an example whose head is alike",
         "in an example whose head has the same neighbors",
+        "the head of an example",
     ),
     "likeness": (
         "likeness to tails",
@@ -54,9 +56,12 @@ CIRCUMSTANCES = (
     "share of different tails",
     "share of different heads",
     "the head is in an example",
+    "the head is the tail of an example",
     "log of the head's degree",
 )
 NUM_FEATURES = sum(len(names) for names in GROUPS.values()) + len(CIRCUMSTANCES)
+
+TINY = 1e-12  # what is left where all walks are taken away again
 
 Columns = list[npt.NDArray[Any]]  # numbers and truth values alike
 
@@ -154,6 +159,7 @@ class EvidenceFeatures:
             *self._links(examples, heads, owners, relations),
             *self._paths(examples, len(heads), owners, relations, common),
             *self._common(examples, len(heads), common),
+            *self._walks(examples, heads, tails),
             *self._support(examples, heads, tails),
             *self._circumstances(examples, heads),
         ]
@@ -207,6 +213,38 @@ class EvidenceFeatures:
         degrees = self.profiles.degrees(common.middles, hidden)
         return np.bincount(common.owners, 1 / np.maximum(degrees, 1), minlength=size).astype(np.float64)
 
+    def _walks(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
+        """Weigh the walks head - x - y - tail; they turn neither back to the head nor away from the tail."""
+        hidden = examples.hidden
+        asked, places = np.unique(heads, return_inverse=True)
+        keys, weights = self._two_steps_away(asked, hidden)
+        owners, last = self.pairs.neighbors(tails, hidden)
+        by_last = 1 / np.maximum(self.profiles.degrees(last, hidden), 1)
+        there = _look_up(keys, weights, places[owners] * self.graph.num_entities + last) * by_last
+        size, degrees = len(heads), np.maximum(self.profiles.degrees(tails, hidden), 1)
+        around = np.bincount(owners, by_last * (last != heads[owners]), minlength=size)
+        is_next = np.bincount(owners, last == heads[owners], minlength=size) * (heads != tails)
+        turned = is_next * around * (self.graph.degrees[tails] <= MAX_MIDDLE_DEGREE) / degrees
+        walks = np.maximum(np.bincount(owners, there, minlength=size) - turned, 0)
+        walks[walks < TINY] = 0
+        return [walks > 0, np.log1p(100 * walks), np.log1p(100 * walks / np.sqrt(degrees))]
+
+    def _two_steps_away(
+        self, heads: npt.NDArray[np.int64], hidden: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return the entities two steps from each head, as sorted keys, and what the ways there through x weigh."""
+        owners, first = self.pairs.neighbors(heads, hidden)
+        degrees = self.graph.degrees[first]
+        passable = (degrees <= MAX_MIDDLE_DEGREE) & (first != heads[owners])
+        passable &= np.cumsum(degrees * passable) <= MAX_WALKS
+        owners, first = owners[passable], first[passable]
+        places, second = self.pairs.neighbors(first, hidden)
+        kept = second != heads[owners[places]]
+        places, second = places[kept], second[kept]
+        keys, back = np.unique(owners[places] * self.graph.num_entities + second, return_inverse=True)
+        weights = 1 / np.maximum(self.profiles.degrees(first, hidden), 1)
+        return keys, np.bincount(back, weights[places], minlength=len(keys))
+
     def _support(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
         """Compare with the examples: their tails, how alike their heads are to the one asked about; and degrees."""
         hidden = examples.hidden
@@ -231,6 +269,7 @@ class EvidenceFeatures:
             share * has_head,
             (is_same * alike).max(axis=1, initial=0),
             (is_same * near).max(axis=1, initial=0),
+            (examples.support[:, 0] == tails[:, None]).any(axis=1),
             likeness.mean(axis=1),
             likeness.max(axis=1, initial=0),
             np.log1p(10 * shared.mean(axis=1) / np.sqrt(np.maximum(degrees, 1))),
@@ -251,9 +290,19 @@ class EvidenceFeatures:
         return weights.reshape(len(entities), len(others))
 
     def _circumstances(self, examples: Examples, heads: npt.NDArray[np.int64]) -> Columns:
-        has_head = (examples.support[:, 0] == heads[:, None]).any(axis=1)
+        has_head, is_tail = ((examples.support[:, end] == heads[:, None]).any(axis=1) for end in (0, 1))
         same_for_all = [np.full(len(heads), value) for value in examples.circumstances]
-        return [*same_for_all, has_head, np.log1p(self.profiles.degrees(heads, examples.hidden))]
+        return [*same_for_all, has_head, is_tail, np.log1p(self.profiles.degrees(heads, examples.hidden))]
+
+
+def _look_up(
+    keys: npt.NDArray[np.int64], values: npt.NDArray[np.float64], asked: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the values of the asked among sorted keys, 0 for those that are not there."""
+    if not len(keys):
+        return np.zeros(len(asked))
+    places = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+    return np.where(keys[places] == asked, values[places], 0.0)
 
 
 def _largest(owners: npt.NDArray[np.int64], values: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64]:

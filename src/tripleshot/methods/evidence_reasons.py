@@ -27,6 +27,7 @@ def find_reasons(
         "link": link_reasons(graph, head, tail, 1.0) or [Reason("link", f"no edge joins {first} and {last}", 1.0)],
         "path": paths or [Reason("path", "no path that examples share", 1.0)],
         "common": _common_reasons(graph, head, tail) or [Reason("common", "no neighbor in common", 1.0)],
+        "walk": [Reason("walk", f"how easily three steps lead from {first} to {last}", 1.0)],
         "support": support_reasons(graph, examples.support, tail) or [Reason("support", "no example has it", 1.0)],
         "likeness": [Reason("likeness", f"how much {last} is like the examples' tails", 1.0)],
         "degree": [degree_reason(graph, tail)],

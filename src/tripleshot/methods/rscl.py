@@ -27,7 +27,7 @@ from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.rscl_training import PRETRAINED, RSCLTraining
 from tripleshot.rscl import RSCL, Batch, Representation
-from tripleshot.storage import load_vocabulary
+from tripleshot.storage import RunVocabulary, load_vocabulary, save_vocabulary
 from tripleshot.training import Observer, Stage, Watching
 
 FEWEST_CONTEXTS = 32  # scored at once: fewer are not worth a thread
@@ -52,8 +52,9 @@ class RSCLMethod:
 
     def prepare(self, dataset: FewShotDataset) -> None:
         """Make an untrained network for the vocabulary of a dataset."""
-        settings, graph = self.settings, dataset.graph
-        self.dataset = dataset
+        settings = self.settings
+        self.dataset = dataset = dataset.with_train_edges if settings.train_edges else dataset
+        graph = dataset.graph
         num_tasks = len(dataset.train) if settings.relation_token == "own" else 0
         self.tokens = Tokens(graph.num_relations, num_tasks, graph.num_entities)
         self.extractor = ContextExtractor(
@@ -100,6 +101,8 @@ class RSCLMethod:
         self.prepare(dataset)
         watching = Watching(settings.validate_every, settings.patience, settings.checkpoint_every, settings.clip)
         fitting = Fitting(dataset, shots, settings.valid_queries, settings.seed, watching, folder, resume, observer)
+        if folder is not None and settings.train_edges:
+            save_vocabulary(self.dataset.graph, folder)
         if settings.pretrained:
             self._start_from(Path(settings.pretrained))
         training = RSCLTraining(self, shots)
@@ -107,13 +110,21 @@ class RSCLMethod:
         fit_module(self, self.module, training.stages(folder), fitting, self._forget)
 
     def _start_from(self, folder: Path) -> None:
-        """Take the weights that another run had when its pre-training was over; evidence has no part in it."""
-        trained = load_vocabulary(folder)
-        if trained is None or not trained.fits(self.dataset.graph):
+        """Take the weights that another run had when its pre-training was over; evidence has no part in it.
+
+        A run that sees the train tasks as edges can start from one that did not.
+        """
+        trained, graph = load_vocabulary(folder), self.dataset.graph
+        if trained is None or not trained.begins(graph):
             raise InputError(f"{folder}: was not trained on the entities and relations of {self.dataset.name}")
         evidence, self.module.evidence = self.module.evidence, None
-        load_weights(self.module, folder, name=PRETRAINED, only_own=True)
+        load_weights(self.module, folder, self._rows(trained), PRETRAINED, only_own=True)
         self.module.evidence = evidence
+
+    def _rows(self, trained: RunVocabulary) -> dict[str, IntArray] | None:
+        """Return which rows of a run's table the tokens here take; None if all are the same."""
+        graph = self.dataset.graph
+        return None if trained.fits(graph) else {"elements.weight": trained_rows(self.tokens, graph, trained)}
 
     def _forget(self) -> None:
         self._encoded.forget()
@@ -200,10 +211,7 @@ class RSCLMethod:
         """Take the weights of a run; what this dataset names and the run has never seen is read as [MASK]."""
         self.prepare(dataset)
         trained = load_vocabulary(folder)
-        if trained is None or trained.fits(dataset.graph) or not self.settings.reads_contexts:
-            self._load(folder)
-        else:
-            self._load(folder, {"elements.weight": trained_rows(self.tokens, dataset.graph, trained)})
+        self._load(folder, None if trained is None or not self.settings.reads_contexts else self._rows(trained))
 
     def _load(self, folder: Path, rows: dict[str, IntArray] | None = None) -> None:
         load_weights(self.module, folder, rows)

@@ -111,10 +111,12 @@ class RSCLTraining:
         return [self.sampler.draw(chance) for _ in range(self.settings.relations_per_step)]
 
     def _evidence_losses(self, step: int, chance: np.random.Generator) -> Losses:
-        """Tell true tails from wrong ones by evidence alone."""
+        """Tell true tails from wrong ones by evidence alone, some of it left out."""
         module, episodes = self.method.module, self._draw(chance)
         assert module.evidence is not None
-        return {"evidence": listwise_loss(module.evidence(self._features(episodes)), self._weights(episodes))}
+        features = self._features(episodes)
+        without = torch.rand(features.shape[-1], device=features.device) < self.settings.evidence_dropout
+        return {"evidence": listwise_loss(module.evidence(features, without), self._weights(episodes))}
 
     def _episode_losses(self, step: int, chance: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
