@@ -18,6 +18,12 @@ def test_without_a_feature_it_is_as_usual():
     torch.testing.assert_close(ignored, head(torch.tensor([1.0, 20])))
 
 
+def test_a_feature_that_is_left_out_says_nothing():
+    head = EvidenceHead(2, 4, left_out=torch.tensor([True, False]))
+    rows = head(torch.tensor([[5.0, 20], [-3, 20], [5, 21]]))
+    assert rows[0] == rows[1] != rows[2]
+
+
 def test_a_feature_that_never_changes_does_no_harm():
     head = EvidenceHead(1, 4)
     head.standardize(torch.ones(8, 1))

@@ -40,6 +40,8 @@ class RSCLSettings:
         ranking_loss: keep a margin between true and wrong (the paper), or a softmax that stands for all candidates.
         margin: gamma of the ranking loss.
         evidence: weigh links, paths, examples, likeness and degree beside the contexts; not in the paper.
+        without_evidence: kinds of it to leave out (ablation), with commas between: link, path, common, walk, support,
+            likeness, degree.
         evidence_width: size of the network that weighs them.
         evidence_dropout: how many kinds of evidence are left out of a training step of that network.
         evidence_steps: training steps of that network; it learns before the contexts do, and then stays as it is.
@@ -90,6 +92,7 @@ class RSCLSettings:
     ranking_loss: RankingLoss = "margin"
     margin: float = 5.0
     evidence: bool = False
+    without_evidence: str = ""
     evidence_width: int = 48
     evidence_dropout: float = 0.1
     evidence_steps: int = 3000
@@ -208,5 +211,10 @@ def evidence_only() -> RSCLSettings:
     )
 
 
+def evidence_demo() -> RSCLSettings:
+    """Return settings of `rscl+` for a small graph and less than a minute."""
+    return replace(evidence_only(), evidence_steps=500, validate_every=250, valid_queries=150)
+
+
 PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo}
-PLUS_PRESETS = {"fast": plus, "evidence": evidence_only}
+PLUS_PRESETS = {"fast": plus, "evidence": evidence_only, "demo": evidence_demo}

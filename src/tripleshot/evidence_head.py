@@ -15,9 +15,16 @@ class EvidenceHead(nn.Module):
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, num_features: int, width: int) -> None:
-        """Start at random; `standardize` has to be told what features look like."""
+    def __init__(self, num_features: int, width: int, left_out: Tensor | None = None) -> None:
+        """Start at random; `standardize` has to be told what features look like.
+
+        Args:
+            num_features: of a pair.
+            width: of the hidden layer.
+            left_out: shape (num_features,), true for those that are never looked at (ablation).
+        """
         super().__init__()
+        self.left_out = left_out
         self.hidden = nn.Linear(num_features, width)
         self.out = nn.Linear(width, 1, bias=False)
         self.trust = nn.Parameter(torch.tensor(math.log(FIRST_TRUST)))
@@ -32,8 +39,9 @@ class EvidenceHead(nn.Module):
     def forward(self, features: Tensor, without: Tensor | None = None) -> Tensor:
         """Score pairs by their features, shape (..., num_features), as if those in `without` were as usual."""
         usual = (features - self.mean) / self.deviation
-        if without is not None:
-            usual = usual * ~without
+        for ignored in (self.left_out, without):
+            if ignored is not None:
+                usual = usual * ~ignored.to(usual.device)
         return self.out(functional.gelu(self.hidden(usual))).squeeze(-1)
 
     def weigh(self, contexts: Tensor, features: Tensor) -> Tensor:

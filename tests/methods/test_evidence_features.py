@@ -8,9 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
-from tripleshot.dataset import Task
-from tripleshot.methods.evidence_features import CIRCUMSTANCES, GROUPS, NUM_FEATURES, EvidenceFeatures
+from tripleshot.config import evidence_only
+from tripleshot.dataset import FewShotDataset, Task
+from tripleshot.errors import InputError
+from tripleshot.methods.evidence_features import (
+    CIRCUMSTANCES,
+    GROUPS,
+    NUM_FEATURES,
+    EvidenceFeatures,
+    features_of_groups,
+)
 from tripleshot.methods.paths import mine_path_rules, path_scores
+from tripleshot.methods.rscl_plus import RSCLPlusMethod
 from tripleshot.pair_index import NOTHING
 
 NAMES = [name for names in GROUPS.values() for name in names] + list(CIRCUMSTANCES)
@@ -125,3 +134,30 @@ def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
                 if next_to[first, last] and first not in (head, tail) and last != head
             ]
             assert walks[head, tail] == pytest.approx(sum(ways), abs=1e-5)
+
+
+def test_kinds_of_evidence_are_named():
+    assert [NAMES[place] for place in np.flatnonzero(features_of_groups("link, degree"))] == [
+        *GROUPS["link"],
+        *GROUPS["degree"],
+    ]
+    assert not features_of_groups("").any()
+
+
+def test_an_unknown_kind_of_evidence_suggests_the_nearest():
+    with pytest.raises(InputError, match=r"no evidence of the kind 'lnk'.*link"):
+        features_of_groups("lnk")
+
+
+def test_the_weightiest_walk_of_three_steps_is_named(graph):
+    method = RSCLPlusMethod(replace(evidence_only(), evidence_steps=2))
+    dataset = FewShotDataset("small", graph, (), (), ())
+    method.prepare(dataset)
+    support = graph.entities.ids(["ann", "north", "bob", "south"]).reshape(-1, 2)
+
+    def walks(head, tail):
+        reasons = method.explain(support, graph.entities.id(head), graph.entities.id(tail))
+        return [reason.text for reason in reasons if reason.kind == "walk"]
+
+    assert walks("ann", "south") == ["three steps lead to it, by way of reds and cid"]
+    assert walks("ann", "north") == ["no three steps lead to it"]

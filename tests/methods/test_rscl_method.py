@@ -224,4 +224,4 @@ def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_th
         method = RSCLMethod(replace(QUICK, train_edges=True, evidence=True))
         method.prepare(dataset)
         scores.append(method.score(task.support(3), head, candidates))
-    assert np.array_equal(*scores)
+    assert np.array_equal(scores[0], scores[1])

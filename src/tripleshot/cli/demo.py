@@ -10,8 +10,9 @@ from rich.panel import Panel
 from tripleshot.answering import answer
 from tripleshot.catalog import ATLAS, load_atlas
 from tripleshot.cli.tables import console, long_tail_lines, metrics_table, progress_bar, statistics_table
-from tripleshot.cli.train import keep_run, train_run
+from tripleshot.cli.train import train_run
 from tripleshot.config import demo as demo_settings
+from tripleshot.config import evidence_demo
 from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
@@ -67,13 +68,13 @@ QUESTIONS = (
 def demo(*, run: Path = Path("demo-run")) -> None:
     """Show what tripleshot does on Atlas, a small graph of the world's places that comes with it.
 
-    Prints the graph's statistics, trains RSCL for about two minutes, ranks every method on relations that none has
-    seen, and answers questions about new relations from five examples, with reasons.
+    Prints the graph's statistics, trains RSCL for about two minutes and rscl+ for less than one, ranks every method on
+    relations that none has seen, and answers questions about new relations from five examples, with reasons.
 
     Parameters
     ----------
     run
-        The folder in which two runs are left, `evidence` and `rscl`; an earlier demo's is replaced.
+        The folder in which two runs are left, `rscl+` and `rscl`; an earlier demo's is replaced.
     """
     if run.exists() and not (run / "rscl" / CONFIG).exists():
         raise InputError(f"{run}: exists and is not a demo's; choose another folder with --run")
@@ -84,17 +85,18 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         console.print(line)
     console.print()
     shutil.rmtree(run, ignore_errors=True)
-    keep_run(ATLAS, dataset, run / "evidence", "evidence", SHOTS)
-    train_run(ATLAS, dataset, run / "rscl", "rscl", SHOTS, asdict(demo_settings()))
+    trained = {"rscl": demo_settings(), "rscl+": evidence_demo()}
+    for name, settings in trained.items():
+        train_run(ATLAS, dataset, run / name, name, SHOTS, asdict(settings))
     methods = {name: make_method(name) for name, entry in METHODS.items() if not entry.learns}
     for method in methods.values():
         method.fit(dataset, SHOTS)
-    methods["rscl"], _ = load_run(run / "rscl", dataset)
+    methods |= {name: load_run(run / name, dataset)[0] for name in trained}
     compare_methods(dataset, methods)
     for question in QUESTIONS:
         console.print()
         show_question(dataset, question, methods)
-    console.print(f"\nnow ask yourself: tripleshot ask {run}/evidence --help, or tripleshot serve {run}/evidence")
+    console.print(f"\nnow ask yourself: tripleshot ask {run}/rscl+ --help, or tripleshot serve {run}/rscl+")
 
 
 def compare_methods(dataset: FewShotDataset, methods: dict[str, Method]) -> None:
@@ -116,7 +118,7 @@ def show_question(dataset: FewShotDataset, question: Question, methods: dict[str
     console.print(Panel(examples, title=f"five examples of “{task.label}”", expand=False))
     console.print(f"[bold]{task.question.format(head=entities.label(head))}[/bold]")
     truth = task.known_tails(head).tolist()
-    for name in ("rscl", "evidence"):
+    for name in ("rscl", "rscl+"):
         console.print(name, style="cyan")
         for found in answer(methods[name], dataset.graph, support, head, top=3, with_reasons=True):
             mark = "  [green]✓ true[/green]" if found.entity in truth else ""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.csr import IntArray
+from tripleshot.errors import InputError, nearest
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.methods.evidence import support_share
 from tripleshot.methods.paths import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, PathRules, PathTypes, walk
@@ -64,6 +65,16 @@ NUM_FEATURES = sum(len(names) for names in GROUPS.values()) + len(CIRCUMSTANCES)
 TINY = 1e-12  # what is left where all walks are taken away again
 
 Columns = list[npt.NDArray[Any]]  # numbers and truth values alike
+
+
+def features_of_groups(names: str) -> npt.NDArray[np.bool_]:
+    """Tell which features belong to some groups, given with commas between: shape (NUM_FEATURES,)."""
+    asked = [name.strip() for name in names.split(",") if name.strip()]
+    for name in asked:
+        if name not in GROUPS:
+            raise InputError(f"there is no evidence of the kind {name!r}{nearest(name, list(GROUPS))}")
+    chosen = [group in asked for group, features in GROUPS.items() for _ in features]
+    return np.array(chosen + [False] * len(CIRCUMSTANCES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +254,7 @@ class EvidenceFeatures:
         places, second = places[kept], second[kept]
         keys, back = np.unique(owners[places] * self.graph.num_entities + second, return_inverse=True)
         weights = 1 / np.maximum(self.profiles.degrees(first, hidden), 1)
-        return keys, np.bincount(back, weights[places], minlength=len(keys))
+        return keys, np.bincount(back, weights[places], minlength=len(keys)).astype(np.float64)
 
     def _support(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
         """Compare with the examples: their tails, how alike their heads are to the one asked about; and degrees."""

@@ -4,12 +4,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tripleshot import csr
 from tripleshot.connections import find_connections
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Reason
 from tripleshot.methods.evidence import degree_reason, link_reasons, path_reasons, support_reasons
 from tripleshot.methods.evidence_features import GROUPS, Examples
+from tripleshot.methods.paths import MAX_MIDDLE_DEGREE
 
 MAX_NAMED = 3  # paths, or common neighbors
 
@@ -27,7 +29,7 @@ def find_reasons(
         "link": link_reasons(graph, head, tail, 1.0) or [Reason("link", f"no edge joins {first} and {last}", 1.0)],
         "path": paths or [Reason("path", "no path that examples share", 1.0)],
         "common": _common_reasons(graph, head, tail) or [Reason("common", "no neighbor in common", 1.0)],
-        "walk": [Reason("walk", f"how easily three steps lead from {first} to {last}", 1.0)],
+        "walk": [_walk_reason(graph, head, tail)],
         "support": support_reasons(graph, examples.support, tail) or [Reason("support", "no example has it", 1.0)],
         "likeness": [Reason("likeness", f"how much {last} is like the examples' tails", 1.0)],
         "degree": [degree_reason(graph, tail)],
@@ -61,6 +63,22 @@ def _weights(network: EvidenceHead, features: Tensor) -> dict[str, float]:
     ]
     lost = (-scores[0].diff() - scores[1].diff().flip(0)) / 2
     return {**dict(zip(GROUPS, lost.tolist(), strict=True)), "start": float(scores[0][-1])}
+
+
+def _walk_reason(graph: KnowledgeGraph, head: int, tail: int) -> Reason:
+    """Name the weightiest walk of three steps: the one past entities with the fewest edges."""
+    adjacency, degrees = graph.adjacency, graph.degrees
+    first = np.setdiff1d(adjacency.edges(head)[1], [head, tail])
+    first = first[degrees[first] <= MAX_MIDDLE_DEGREE]
+    positions, owners = csr.expand(adjacency.offsets, first)
+    last = adjacency.entities[positions]
+    there = np.isin(last, np.setdiff1d(adjacency.edges(tail)[1], [head]))
+    if not there.any():
+        return Reason("walk", "no three steps lead to it", 1.0)
+    first, last = first[owners[there]], last[there]
+    best = np.argmin(degrees[first] * degrees[last])
+    names = [graph.entities.label(int(walked[best])) for walked in (first, last)]
+    return Reason("walk", f"three steps lead to it, by way of {names[0]} and {names[1]}", 1.0)
 
 
 def _common_reasons(graph: KnowledgeGraph, head: int, tail: int) -> list[Reason]:

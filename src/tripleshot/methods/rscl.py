@@ -21,7 +21,7 @@ from tripleshot.errors import InputError
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.explaining import first_neighbors
 from tripleshot.method import Attention, FloatArray
-from tripleshot.methods.evidence_features import NUM_FEATURES, EvidenceFeatures, Examples
+from tripleshot.methods.evidence_features import NUM_FEATURES, EvidenceFeatures, Examples, features_of_groups
 from tripleshot.methods.fitting import Fitting, fit_module
 from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.methods.last_support import LastSupport
@@ -73,12 +73,16 @@ class RSCLMethod:
             settings.use_global,
             settings.use_local,
             settings.scale_attention,
-            EvidenceHead(NUM_FEATURES, settings.evidence_width) if settings.evidence else None,
+            self._evidence_head() if settings.evidence else None,
         ).to(self.device)
         untrained = torch.randn(settings.width, generator=torch.Generator().manual_seed(settings.seed))
         self.untrained = untrained.mul(settings.width**-0.5).to(self.device)
         self._encoded: LastSupport[Representation] = LastSupport()
         self._examples: LastSupport[Examples] = LastSupport()
+
+    def _evidence_head(self) -> EvidenceHead:
+        left_out = features_of_groups(self.settings.without_evidence)
+        return EvidenceHead(NUM_FEATURES, self.settings.evidence_width, torch.from_numpy(left_out))
 
     def fit(
         self,
