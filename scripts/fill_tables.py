@@ -44,7 +44,7 @@ def published_rows(shots: int) -> list[Published]:
 
 
 def relations_table() -> str:
-    """Lay out the MRR of each of NELL-One's test relations with five examples, a mean over seeds where there are some."""
+    """Lay out the MRR of each of NELL-One's test relations with five examples, the mean over seeds."""
     names = {"linked": ["linked"], "evidence": ["evidence"]}
     names |= {
         "rscl": ["rscl-seed-0", "rscl-seed-1"],

@@ -13,6 +13,7 @@ from tripleshot.config import RSCLSettings
 from tripleshot.errors import InputError
 from tripleshot.methods import METHODS, MethodEntry, load_run
 from tripleshot.methods.rscl import RSCLMethod
+from tripleshot.paper.comparison import compare
 from tripleshot.run_log import LOG, read_log
 from tripleshot.storage import load_config
 from tripleshot.training import StoppedError
@@ -205,6 +206,16 @@ def test_a_sample_of_the_test_is_the_same_for_every_cell_and_never_mixed_with_an
     assert run_cell(plan, Cell("linked", 3, 0), tiny, Recorder())["relations"].keys() == result["relations"].keys()
     with pytest.raises(InputError, match="was asked 6 test queries, not all test queries"):
         run_cell(replace(plan, queries=0), Cell("degree", 3, 0), tiny, Recorder())
+
+
+def test_valid_tasks_are_asked_about_in_a_folder_of_their_own(plan, tiny):
+    result = run_cell(replace(plan, split="valid"), Cell("degree", 3, 0), tiny, Recorder())
+    assert result["split"] == "valid"
+    assert list(result["relations"]) == [task.name for task in tiny.valid]
+    comparison = compare([result], "nell-one", 3, BUDGET, "valid")
+    assert (comparison.split, comparison.elsewhere) == ("valid", ())
+    with pytest.raises(InputError, match="was asked all valid queries, not all test queries"):
+        run_cell(plan, Cell("degree", 3, 0), tiny, Recorder())
 
 
 def test_a_preset_of_rscl_alone_means_fast_to_the_others(plan):

@@ -1,5 +1,7 @@
 """A fair comparison: every method on the same machine with the same time to train, chosen on dev, asked all of test.
 
+What is to be chosen itself, such as variants of one method, is compared on dev instead.
+
 A cell is one method, or a variant of one, with one number of examples and one seed. It is a folder with a run and, once
 it is finished, the result; a comparison that was interrupted goes on where it was.
 """
@@ -15,7 +17,7 @@ from typing import Any, Protocol
 from safetensors import safe_open
 
 from tripleshot.checkpoints import WEIGHTS
-from tripleshot.dataset import FewShotDataset
+from tripleshot.dataset import FewShotDataset, Split
 from tripleshot.dataset_files import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, sample_queries
@@ -31,7 +33,7 @@ from tripleshot.variants import MARK, STARTS, Variant, preset_of
 RESULT = "result.json"
 RUNS = "runs"
 EVERYTHING = (*METHODS, "metar@pre-train")
-TEST_SEED = 0  # a sample of the test queries is the same for every cell, so that figures can be compared
+QUERY_SEED = 0  # a sample of the queries is the same for every cell, so that figures can be compared
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class Plan:
         preset: where settings start from.
         pretrained: method to the embedding method whose vectors it starts from, or RSCL to a run whose pre-training it
             starts from; a variant starts as its method does unless it is named itself.
-        queries: test queries of a cell, about so many and the same ones for each; 0 asks them all.
+        queries: of a cell, about so many and the same ones for each; 0 asks them all.
+        split: the tasks that are asked about.
         device: where to compute.
     """
 
@@ -86,6 +89,7 @@ class Plan:
     preset: str = "fast"
     pretrained: Mapping[str, str] = field(default_factory=lambda: STARTS)
     queries: int = 0
+    split: Split = "test"
     device: str = "cpu"
 
     def cells(self) -> list[Cell]:
@@ -137,12 +141,12 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
     if find_method(cell.method).learns:
         method, training = train_cell(plan, cell, dataset, reporter)
         config = load_config(folder).settings
-        setting = Setting(cell.method, cell.shots, "test", seed=cell.seed, config=config, training=training)
+        setting = Setting(cell.method, cell.shots, plan.split, seed=cell.seed, config=config, training=training)
     else:
         method, setting = _fit(plan, cell, dataset)
-    asked = sample_queries(dataset, cell.shots, plan.queries, TEST_SEED, "test")
+    asked = sample_queries(dataset, cell.shots, plan.queries, QUERY_SEED, plan.split)
     with reporter.testing(cell) as progress:
-        evaluation = evaluate(method, asked, cell.shots, progress=progress)
+        evaluation = evaluate(method, asked, cell.shots, plan.split, progress=progress)
     document = {
         **describe(evaluation, dataset, setting),
         "variant": cell.variant,
@@ -157,7 +161,7 @@ def _fit(plan: Plan, cell: Cell, dataset: FewShotDataset) -> tuple[Method, Setti
     method.fit(dataset, cell.shots)
     settings = settings_of(method)
     _describe(plan, cell, dataset, settings)
-    return method, Setting(cell.method, cell.shots, "test", config=settings)
+    return method, Setting(cell.method, cell.shots, plan.split, config=settings)
 
 
 def train_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) -> tuple[Method, dict[str, Any]]:
@@ -255,7 +259,8 @@ def _read_result(plan: Plan, folder: Path) -> dict[str, Any]:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a readable result: {error}") from None
-    asked, wanted = (f"{count or 'all'} test queries" for count in (result.get("sample", 0), plan.queries))
+    conditions = ((result.get("sample", 0), result["split"]), (plan.queries, plan.split))
+    asked, wanted = (f"{count or 'all'} {split} queries" for count, split in conditions)
     if asked != wanted:
         raise InputError(f"{folder}: was asked {asked}, not {wanted}; choose another folder")
     return result

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from rich.table import Table
@@ -52,6 +52,7 @@ def compare_command(
     preset: str = "fast",
     pretrained: str | None = None,
     queries: int = 0,
+    split: Literal["test", "valid"] = "test",
     device: str = "cpu",
     threads: int | None = None,
 ) -> None:
@@ -65,7 +66,8 @@ def compare_command(
     data
         A dataset of the catalog, a folder or a file of triples.
     out
-        The folder to write: compare-K-shot.json, .md and .png for each K, and below runs/ every run with its result.
+        The folder to write: compare-K-shot.json, .md and .png for each K (compare-valid-K-shot for valid tasks), and
+        below runs/ every run with its result.
     budget
         Time that each training is given, such as 20m or 1h30m, from its first step on: steps, validations and
         checkpoints count; reading the data and the test do not.
@@ -83,7 +85,9 @@ def compare_command(
         default what their papers start from, with "" none. It is trained first, with a budget of its own, unless it is
         there already. rscl=RUN starts from the pre-training of an RSCL run.
     queries
-        Ask about so many test queries instead of all, the same ones of every method, with all their candidates.
+        Ask about so many queries instead of all, the same ones of every method, with all their candidates.
+    split
+        Tasks to ask about: test to report, valid to choose between variants, in a folder of its own.
     device
         cpu, cuda, cuda:1, mps, ...
     threads
@@ -101,6 +105,7 @@ def compare_command(
         preset,
         dict(STARTS) if pretrained is None else read_pairs(pretrained),
         queries,
+        split,
         device,
     )
     cells = plan.cells()
@@ -110,7 +115,7 @@ def compare_command(
     for cell in cells:
         results.setdefault(cell.shots, []).append(run_cell(plan, cell, dataset, LiveReport()))
     for count, found in results.items():
-        comparison = compare(found, dataset.name, count, plan.budget)
+        comparison = compare(found, dataset.name, count, plan.budget, split)
         show(comparison)
         document = {**as_document(comparison), "data_hash": content_hash(dataset), **circumstances()}
         write(comparison, document, out)
@@ -119,7 +124,8 @@ def compare_command(
 
 def show(comparison: Comparison) -> None:
     """Print the table."""
-    title = f"{comparison.dataset} test, {comparison.shots}-shot, at most {comparison.budget:,.0f} s of training"
+    asked = f"{comparison.dataset} {comparison.split}, {comparison.shots}-shot"
+    title = f"{asked}, at most {comparison.budget:,.0f} s of training"
     table = Table(title=title, title_justify="left")
     for place, heading in enumerate(HEADINGS):
         is_remark = place == len(HEADINGS) - 1
@@ -135,7 +141,7 @@ def show(comparison: Comparison) -> None:
 
 def write(comparison: Comparison, document: dict[str, Any], out: Path) -> None:
     """Write the table as JSON and Markdown, and the figure."""
-    stem = f"compare-{comparison.shots}-shot"
+    stem = f"compare-{'' if comparison.split == 'test' else f'{comparison.split}-'}{comparison.shots}-shot"
     write_json(document, out / f"{stem}.json")
     write_file(out / f"{stem}.md", as_markdown(comparison).encode())
     draw_comparison(comparison, out / f"{stem}.png")

@@ -69,7 +69,9 @@ class Conditions:
         if self.threads:
             torch.set_num_threads(self.threads)
         budget, methods = seconds_of(self.budget), tuple(labels)
-        plan = Plan(data, out, budget, methods, shots, self.seeds, self.preset, starts, self.queries, self.device)
+        plan = Plan(
+            data, out, budget, methods, shots, self.seeds, self.preset, starts, self.queries, device=self.device
+        )
         check_settings(plan)
         return plan
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
+from tripleshot.dataset import Split
 from tripleshot.paper.published import METRICS, Published, published_for
 from tripleshot.variants import Variant, variant_of
 
@@ -66,6 +67,7 @@ class Comparison:
     """All methods on one dataset with one number of examples.
 
     Attributes:
+        split: the tasks that they were asked about; published figures are about test.
         rows: one for each method.
         elsewhere: published figures on the same dataset that stand beside none of them.
     """
@@ -75,20 +77,24 @@ class Comparison:
     budget: float
     rows: tuple[Row, ...]
     elsewhere: tuple[Published, ...]
+    split: Split = "test"
 
 
-def compare(results: Iterable[dict[str, Any]], dataset: str, shots: int, budget: float) -> Comparison:
+def compare(
+    results: Iterable[dict[str, Any]], dataset: str, shots: int, budget: float, split: Split = "test"
+) -> Comparison:
     """Put the results of one number of examples side by side, with the figures published for this dataset."""
     by_method: dict[str, list[dict[str, Any]]] = {}
     for result in results:
         by_method.setdefault(label_of(result), []).append(result)
-    published = published_for(dataset, shots)
+    published = published_for(dataset, shots) if split == "test" else ()
     rows = []
     for method, found in by_method.items():
         beside = tuple(figure for figure in published if figure.label == method)
         rows.append(Row(method, tuple(found), beside))
     used = {id(figure) for row in rows for figure in row.published}
-    return Comparison(dataset, shots, budget, tuple(rows), tuple(row for row in published if id(row) not in used))
+    elsewhere = tuple(row for row in published if id(row) not in used)
+    return Comparison(dataset, shots, budget, tuple(rows), elsewhere, split)
 
 
 def label_of(result: dict[str, Any]) -> str:
@@ -103,6 +109,7 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
     return {
         "dataset": comparison.dataset,
         "shots": comparison.shots,
+        "split": comparison.split,
         "budget": comparison.budget,
         "rows": [_row_document(row) for row in comparison.rows],
         "published_elsewhere": [_published_document(figure) for figure in comparison.elsewhere],

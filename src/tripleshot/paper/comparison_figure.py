@@ -54,7 +54,7 @@ def _draw_test(axes: Axes, comparison: Comparison, looks: dict[str, Look]) -> No
     axes.set_ylim(0, 1.12 * max(row.metric("mrr") for row in comparison.rows) + 0.01)
     _write_labels(axes, untrained, 0.07 * longest)
     _write_labels(axes, trained, 1.15 * longest)
-    finish(axes, "seconds of training, validations included", "test MRR")
+    finish(axes, "seconds of training, validations included", f"{comparison.split} MRR")
 
 
 def _draw_dev(axes: Axes, trained: Sequence[Row], looks: dict[str, Look]) -> None:
