@@ -42,12 +42,15 @@ def data(tiny, tmp_path_factory):
     return dataset, folder
 
 
-@pytest.fixture(scope="module", params=["evidence", "rscl"])
+LEARNED = {"rscl": QUICK, "rscl+": replace(QUICK, evidence=True, evidence_steps=5, train_edges=True)}
+
+
+@pytest.fixture(scope="module", params=["evidence", *LEARNED])
 def run(request, data, tmp_path_factory):
     dataset, folder = data
     path = tmp_path_factory.mktemp(request.param)
-    if request.param == "rscl":
-        train_run(str(folder), dataset, path, "rscl", SHOTS, asdict(QUICK))
+    if request.param in LEARNED:
+        train_run(str(folder), dataset, path, request.param, SHOTS, asdict(LEARNED[request.param]))
     else:
         keep_run(str(folder), dataset, path, request.param, SHOTS)
     return path
@@ -262,3 +265,18 @@ def test_a_run_without_names_takes_no_new_triples(data, tmp_path):
     answerer = Answerer.load(tmp_path)
     with pytest.raises(InputError, match=f"has no {VOCABULARY}"):
         answerer.with_triples([("a", "b", "c")])
+
+
+def test_train_tasks_that_a_method_sees_are_relations_of_its_graph(answerer, data):
+    dataset, _ = data
+    names = {task.name for task in dataset.train}
+    assert (names <= set(answerer.graph.relations.names.to_pylist())) == (answerer.config.method == "rscl+")
+
+
+def test_a_triple_of_a_train_task_can_be_added(answerer, data):
+    dataset, _ = data
+    name = dataset.train[0].name
+    added = answerer.with_triples([("newcomer", name, dataset.graph.entities.name(0))])
+    assert added.graph.relations.names.to_pylist().count(name) == 1
+    explained = added.explain(dataset.test[0].support(SHOTS), dataset.graph.num_entities, 0)
+    assert explained.connections[0].relations == (added.graph.relations.id(name),)

@@ -21,7 +21,7 @@ from tripleshot.entity_types import with_types_from_names
 from tripleshot.errors import InputError
 from tripleshot.explaining import Explanation, explain
 from tripleshot.graph import KnowledgeGraph
-from tripleshot.method import ExplainingMethod, FloatArray, Method, Reason
+from tripleshot.method import ExplainingMethod, FloatArray, Method, Reason, graph_of
 from tripleshot.methods import find_method, load_run
 from tripleshot.ranking import Candidates, Ranked, choose_candidates, rank_tails
 from tripleshot.searching import NameIndex
@@ -133,8 +133,8 @@ class Answerer:
 
     @property
     def graph(self) -> KnowledgeGraph:
-        """The background graph."""
-        return self.dataset.graph
+        """The graph that the method looks at: the background, perhaps with the train tasks as relations."""
+        return graph_of(self.method, self.dataset)
 
     @cached_property
     def index(self) -> NameIndex:
@@ -148,7 +148,7 @@ class Answerer:
 
     def candidates(self, support: IntArray, chosen: Candidates = "open") -> IntArray:
         """Return, sorted, the entities that could be an answer."""
-        return choose_candidates(self.graph, support, chosen)
+        return choose_candidates(self.dataset.graph, support, chosen)
 
     def answer(
         self,
@@ -162,7 +162,7 @@ class Answerer:
         """Rank tails for a head; see `answer`."""
         return answer(
             self.method,
-            self.graph,
+            self.dataset.graph,
             support,
             head,
             top,
@@ -233,7 +233,8 @@ class Answerer:
         entry = find_method(self.config.method)
         if entry.learns and not (self.run / VOCABULARY).exists():
             raise InputError(f"{self.run}: has no {VOCABULARY}: train it again to add triples")
-        graph = with_types_from_names(self.graph.with_triples(triples), self.graph.num_entities)
+        background = self.dataset.graph
+        graph = with_types_from_names(background.with_triples(triples), background.num_entities)
         dataset = replace(self.dataset, graph=graph)
         method = entry.restore(self.config, self.run, dataset, self.device)
         return replace(self, dataset=dataset, method=method)

@@ -206,18 +206,17 @@ class KnowledgeGraph:
     def with_relations(
         self, names: Sequence[str], labels: Mapping[str, str], heads: IntArray, relations: IntArray, tails: IntArray
     ) -> "KnowledgeGraph":
-        """Return the graph with more relations between its entities, which follow the present ones.
+        """Return the graph with triples of more relations between its entities; new relations follow the present ones.
 
         Args:
-            names: of the relations; none of them is here yet.
+            names: of the relations.
             labels: of some of them, by name.
             heads: ids of entities, one for each triple.
             relations: places among the names.
             tails: ids of entities.
         """
         vocabulary = self.relations.with_names(pa.array(names, type=pa.large_string()))
-        if len(vocabulary) != self.num_relations + len(names):
-            raise InputError("expected relations that the graph does not have, each once")
+        ids = vocabulary.find(names)
         if labels:
             present = {} if self.relations.labels is None else _labels_by_name(self.relations)
             vocabulary = vocabulary.with_labels({**present, **labels})
@@ -225,7 +224,7 @@ class KnowledgeGraph:
             self,
             relations=vocabulary,
             head_ids=np.concatenate([self.head_ids, heads]),
-            relation_ids=np.concatenate([self.relation_ids, self.num_relations + np.asarray(relations)]),
+            relation_ids=np.concatenate([self.relation_ids, ids[relations]]),
             tail_ids=np.concatenate([self.tail_ids, tails]),
         )
 

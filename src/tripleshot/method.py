@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
+from tripleshot.graph import KnowledgeGraph
 
 FloatArray = npt.NDArray[np.floating]
 
@@ -76,7 +77,7 @@ class Reason:
     """One piece of evidence for an answer.
 
     Attributes:
-        kind: what sort of evidence: "link", "path", "support" or "degree".
+        kind: what sort of evidence: "link", "path", "support", "degree" and so on.
         text: a sentence for a person.
         weight: how much of the score it carries.
     """
@@ -93,6 +94,21 @@ class ExplainingMethod(Method, Protocol):
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Return the reasons for a tail, the weightiest first."""
         ...
+
+
+@runtime_checkable
+class SeeingMethod(Method, Protocol):
+    """A method that says which graph it looks at."""
+
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """The background, perhaps with more relations; the entities are the same."""
+        ...
+
+
+def graph_of(method: Method, dataset: FewShotDataset) -> KnowledgeGraph:
+    """Return the graph that a method looks at: what its explanations are about."""
+    return method.graph if isinstance(method, SeeingMethod) else dataset.graph
 
 
 @dataclass(frozen=True, eq=False)

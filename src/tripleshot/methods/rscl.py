@@ -20,6 +20,7 @@ from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.explaining import first_neighbors
+from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Attention, FloatArray
 from tripleshot.methods.evidence_features import NUM_FEATURES, EvidenceFeatures, Examples, features_of_groups
 from tripleshot.methods.fitting import Fitting, fit_module
@@ -49,6 +50,11 @@ class RSCLMethod:
     def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> "RSCLMethod":
         """Make the method from settings as a run keeps them."""
         return cls(RSCLSettings(**settings), device)
+
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """What contexts and evidence are taken from."""
+        return self.dataset.graph
 
     def prepare(self, dataset: FewShotDataset) -> None:
         """Make an untrained network for the vocabulary of a dataset."""

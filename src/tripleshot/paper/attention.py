@@ -10,6 +10,7 @@ from tripleshot.errors import InputError
 from tripleshot.explaining import Explanation, as_text, explain
 from tripleshot.explanation import WeightedNeighbor
 from tripleshot.graph import KnowledgeGraph
+from tripleshot.method import graph_of
 from tripleshot.methods import load_run
 from tripleshot.paper.printed import printed
 from tripleshot.paper.report import NONE, Missing, Picture, Report, Table
@@ -53,8 +54,8 @@ def attention_report(dataset: FewShotDataset, run: Path, triple: Triple) -> Repo
     index, task = NameIndex.of(dataset.graph.entities), dataset.task(triple.relation)
     head, tail = index.resolve(triple.head), index.resolve(triple.tail)
     is_other = (task.pairs != np.array([head, tail])).any(axis=1)
-    explanation = explain(method, dataset.graph, task.pairs[is_other][: config.shots], head, tail)
-    graph = dataset.graph
+    graph = graph_of(method, dataset)
+    explanation = explain(method, graph, task.pairs[is_other][: config.shots], head, tail)
     pictures = [
         Picture("local-weights", "The direct neighbors of the triple.", lambda p: draw_neighbors(explanation, graph, p))
     ]
