@@ -30,6 +30,7 @@ class RSCLSettings:
         top_neighbors: which neighbors come first in validation and test: in file order, or rare relations first.
         train_edges: show the triples of the train tasks as edges, too, but to no episode those of its own task; the
             paper's contexts show the background alone.
+        text: read the names and labels of entities and relations, too; not in the paper.
         relation_token: what stands for a few-shot relation: one shared token; its own, which for a new relation is a
             vector that was never trained; or the difference of the examples' mean embeddings.
         regime: draw episodes from the train tasks alone, or from background relations as well.
@@ -83,6 +84,7 @@ class RSCLSettings:
     max_distant: int = 5
     top_neighbors: TopNeighbors = "file"
     train_edges: bool = False
+    text: bool = False
     relation_token: RelationToken = "shared"
     regime: Regime = "pre-train"
     background_share: float = 0.5

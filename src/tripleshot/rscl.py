@@ -9,6 +9,7 @@ from torch.nn import functional
 from tripleshot.contexts import PAD, RELATION, ContextExtractor, Contexts
 from tripleshot.encoder import Encoder, Packing, PooledDropout
 from tripleshot.evidence_head import EvidenceHead
+from tripleshot.text_encoder import TextEncoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +180,7 @@ class RSCL(nn.Module):
         use_local: bool = True,
         scale_attention: bool = True,
         evidence: EvidenceHead | None = None,
+        text: TextEncoder | None = None,
     ) -> None:
         """Make the network.
 
@@ -194,6 +196,7 @@ class RSCL(nn.Module):
             use_local: false for the ablation "w/o local encoder": only the global score counts.
             scale_attention: divide by the root of the width in the aggregator's attention, as FAAN does.
             evidence: weighs what is known of a pair beside its context; not in the paper.
+            text: reads names; what it makes of them is added to the elements' own vectors. Not in the paper.
         """
         super().__init__()
         self.global_share = (global_share if use_local else 1.0) if use_global else 0.0
@@ -204,7 +207,7 @@ class RSCL(nn.Module):
         self.embedding_norm = nn.LayerNorm(width)
         self.encoder = Encoder(width, num_layers, num_heads, self.dropout) if use_global else None
         self.local_encoder = LocalNeighborEncoder(width, self.dropout) if use_local else None
-        self.evidence = evidence
+        self.evidence, self.text = evidence, text
         nn.init.normal_(self.elements.weight, std=width**-0.5)
         nn.init.normal_(self.positions.weight, std=width**-0.5)
 
@@ -212,6 +215,8 @@ class RSCL(nn.Module):
         """Return the packed input embeddings: element plus position (equation 4), normed as in BERT."""
         tokens = batch.tokens.view(-1)[packing.rows]
         elements = self.elements(tokens)
+        if self.text is not None:
+            elements = elements + self.text(tokens)
         if batch.relation is not None:
             own = batch.relation[packing.rows // batch.tokens.shape[1]]
             elements = torch.where((tokens == RELATION)[:, None], own, elements)

@@ -11,13 +11,7 @@ from graphs import make_graph
 from tripleshot.config import evidence_only
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
-from tripleshot.methods.evidence_features import (
-    CIRCUMSTANCES,
-    GROUPS,
-    NUM_FEATURES,
-    EvidenceFeatures,
-    features_of_groups,
-)
+from tripleshot.methods.evidence_features import CIRCUMSTANCES, GROUPS, TEXT_GROUPS, EvidenceFeatures
 from tripleshot.methods.paths import mine_path_rules, path_scores
 from tripleshot.methods.rscl_plus import RSCLPlusMethod
 from tripleshot.pair_index import NOTHING
@@ -47,8 +41,12 @@ def features(graph, support, pairs, hidden=NOTHING):
     return [dict(zip(NAMES, row.tolist(), strict=True)) for row in rows]
 
 
-def test_there_is_a_name_for_each(graph):
-    assert len(set(NAMES)) == NUM_FEATURES
+@pytest.mark.parametrize("text", [False, True])
+def test_there_is_a_name_for_each(graph, text):
+    found = EvidenceFeatures(graph, text)
+    names = [name for names in found.groups.values() for name in names] + list(CIRCUMSTANCES)
+    examples = found.examples(np.array([[0, 1]]))
+    assert len(set(names)) == found.size == found.of(examples, np.array([0]), np.array([2])).shape[1]
 
 
 def test_a_path_that_the_examples_have_is_seen(graph):
@@ -136,17 +134,29 @@ def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
             assert walks[head, tail] == pytest.approx(sum(ways), abs=1e-5)
 
 
-def test_kinds_of_evidence_are_named():
-    assert [NAMES[place] for place in np.flatnonzero(features_of_groups("link, degree"))] == [
-        *GROUPS["link"],
-        *GROUPS["degree"],
-    ]
-    assert not features_of_groups("").any()
+def test_kinds_of_evidence_are_named(graph):
+    found = EvidenceFeatures(graph)
+    chosen = [NAMES[place] for place in np.flatnonzero(found.in_groups("link, degree"))]
+    assert chosen == [*GROUPS["link"], *GROUPS["degree"]]
+    assert not found.in_groups("").any()
 
 
-def test_an_unknown_kind_of_evidence_suggests_the_nearest():
+def test_an_unknown_kind_of_evidence_suggests_the_nearest(graph):
     with pytest.raises(InputError, match=r"no evidence of the kind 'lnk'.*link"):
-        features_of_groups("lnk")
+        EvidenceFeatures(graph).in_groups("lnk")
+    with pytest.raises(InputError, match=r"no evidence of the kind 'text'"):
+        EvidenceFeatures(graph).in_groups("text")
+
+
+def test_names_that_are_alike_are_evidence_if_text_is_read():
+    graph = make_graph([("old rome", "r", "rome"), ("old york", "r", "york"), ("old kent", "r", "essex")])
+    found = EvidenceFeatures(graph, text=True)
+    support = graph.entities.ids(["old rome", "rome"]).reshape(-1, 2)
+    tails = graph.entities.ids(["york", "essex"])
+    heads = np.full(2, graph.entities.id("old york"))
+    first = sum(len(names) for names in GROUPS.values())
+    rows = found.of(found.examples(support), heads, tails)[:, first : first + len(TEXT_GROUPS["text"])]
+    assert rows[0, 0] > rows[1, 0] == 0
 
 
 def test_the_weightiest_walk_of_three_steps_is_named(graph):

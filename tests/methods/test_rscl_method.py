@@ -225,3 +225,19 @@ def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_th
         method.prepare(dataset)
         scores.append(method.score(task.support(3), head, candidates))
     assert np.array_equal(scores[0], scores[1])
+
+
+def test_with_text_a_new_entity_is_read_by_its_name(tiny, tmp_path):
+    settings = replace(QUICK, text=True)
+    trained = RSCLMethod(settings)
+    trained.fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    known = tiny.graph.entities.name(0)
+    larger = replace(tiny, graph=tiny.graph.with_triples([(f"{known} the second", "r", known)]))
+    again = RSCLMethod(settings)
+    again.restore(larger, tmp_path)
+    task = tiny.test[0]
+    asked = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    assert np.isfinite(again.score(*asked)).all()
+    assert again.module.text is not None
+    assert again.module.text(torch.tensor([len(again.tokens) - 1])).any()

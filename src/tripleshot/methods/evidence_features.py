@@ -15,6 +15,7 @@ from tripleshot.errors import InputError, nearest
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.methods.evidence import support_share
 from tripleshot.methods.paths import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, PathRules, PathTypes, walk
+from tripleshot.name_texts import NameTexts
 from tripleshot.pair_index import NOTHING, CommonNeighbors, PairIndex
 from tripleshot.relation_profiles import RelationProfiles
 
@@ -51,6 +52,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "degree": ("log of degree", "log of edges like those of tails", "is the head"),
 }
+TEXT_GROUPS: dict[str, tuple[str, ...]] = {
+    "text": (
+        "head and tail are called alike",
+        "called like a tail",
+        "called like tails",
+        "called like the tail of a head that is called like this one",
+    ),
+}
 CIRCUMSTANCES = (
     "share of examples that are linked",
     "share of examples with a common neighbor",
@@ -60,21 +69,10 @@ CIRCUMSTANCES = (
     "the head is the tail of an example",
     "log of the head's degree",
 )
-NUM_FEATURES = sum(len(names) for names in GROUPS.values()) + len(CIRCUMSTANCES)
 
 TINY = 1e-12  # what is left where all walks are taken away again
 
 Columns = list[npt.NDArray[Any]]  # numbers and truth values alike
-
-
-def features_of_groups(names: str) -> npt.NDArray[np.bool_]:
-    """Tell which features belong to some groups, given with commas between: shape (NUM_FEATURES,)."""
-    asked = [name.strip() for name in names.split(",") if name.strip()]
-    for name in asked:
-        if name not in GROUPS:
-            raise InputError(f"there is no evidence of the kind {name!r}{nearest(name, list(GROUPS))}")
-    chosen = [group in asked for group, features in GROUPS.items() for _ in features]
-    return np.array(chosen + [False] * len(CIRCUMSTANCES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +98,32 @@ class Examples:
 
 
 class EvidenceFeatures:
-    """Computes the features of pairs on one background graph."""
+    """Computes the features of pairs on one graph.
 
-    def __init__(self, graph: KnowledgeGraph) -> None:
-        """Index the graph by pairs, and by the relations of every entity."""
+    Attributes:
+        groups: the names of the features by kind; the columns stand in their order, `CIRCUMSTANCES` after them.
+        size: how many there are.
+    """
+
+    def __init__(self, graph: KnowledgeGraph, text: bool = False) -> None:
+        """Index the graph by pairs, and by the relations of every entity; with text also by what they are called."""
         self.graph = graph
+        self.groups = {**GROUPS, **TEXT_GROUPS} if text else GROUPS
+        self.size = sum(len(names) for names in self.groups.values()) + len(CIRCUMSTANCES)
+        self._texts = NameTexts.of(graph.entities) if text else None
         self.pairs = PairIndex(graph)
         self.profiles = RelationProfiles(graph)
         self._path_types = PathTypes.of(graph)
         self._commonness = np.log(graph.relation_counts() + 2.0)
+
+    def in_groups(self, names: str) -> npt.NDArray[np.bool_]:
+        """Tell which features belong to some kinds, given with commas between: shape (size,)."""
+        asked = [name.strip() for name in names.split(",") if name.strip()]
+        for name in asked:
+            if name not in self.groups:
+                raise InputError(f"there is no evidence of the kind {name!r}{nearest(name, list(self.groups))}")
+        chosen = [group in asked for group, features in self.groups.items() for _ in features]
+        return np.array(chosen + [False] * len(CIRCUMSTANCES))
 
     def examples(self, support: IntArray, hidden: int = NOTHING) -> Examples:
         """Look at the examples of a relation once for all queries."""
@@ -162,7 +177,7 @@ class EvidenceFeatures:
         return owners, self._path_types.encode(first, second)
 
     def of(self, examples: Examples, heads: IntArray, tails: IntArray) -> npt.NDArray[np.float32]:
-        """Return the features of pairs, shape (n, NUM_FEATURES); the columns stand in the order of `GROUPS`."""
+        """Return the features of pairs, shape (n, size)."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
         owners, relations = self.pairs.links(heads, tails, examples.hidden)
         common = self.pairs.common(heads, tails, examples.hidden)
@@ -172,6 +187,7 @@ class EvidenceFeatures:
             *self._common(examples, len(heads), common),
             *self._walks(examples, heads, tails),
             *self._support(examples, heads, tails),
+            *self._names(examples, heads, tails),
             *self._circumstances(examples, heads),
         ]
         return np.stack(columns, axis=1).astype(np.float32)
@@ -291,6 +307,18 @@ class EvidenceFeatures:
             np.log1p(popularity),
             heads == tails,
         ]
+
+    def _names(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
+        """Compare what the pair is called with what examples are called."""
+        texts = self._texts
+        if texts is None:
+            return []
+        of_heads, of_tails = (
+            np.stack([texts.likeness(np.full(len(ends), known), ends) for known in examples.support[:, end]], axis=1)
+            for end, ends in enumerate((heads, tails))
+        )
+        transferred = (of_heads * of_tails).max(axis=1, initial=0)
+        return [texts.likeness(heads, tails), of_tails.max(axis=1, initial=0), of_tails.mean(axis=1), transferred]
 
     def _common_with(
         self, entities: npt.NDArray[np.int64], others: npt.NDArray[np.int64], hidden: int

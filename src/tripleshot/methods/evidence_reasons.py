@@ -2,7 +2,6 @@
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from tripleshot import csr
 from tripleshot.connections import find_connections
@@ -10,19 +9,20 @@ from tripleshot.evidence_head import EvidenceHead
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Reason
 from tripleshot.methods.evidence import degree_reason, link_reasons, path_reasons, support_reasons
-from tripleshot.methods.evidence_features import GROUPS, Examples
+from tripleshot.methods.evidence_features import EvidenceFeatures, Examples
 from tripleshot.methods.paths import MAX_MIDDLE_DEGREE
 
 MAX_NAMED = 3  # paths, or common neighbors
 
 
 def find_reasons(
-    network: EvidenceHead, features: Tensor, graph: KnowledgeGraph, examples: Examples, head: int, tail: int
+    network: EvidenceHead, evidence: EvidenceFeatures, examples: Examples, head: int, tail: int
 ) -> list[Reason]:
     """Name what speaks for and against a tail; the weights add up to the network's score.
 
     Reasons of one kind share what that kind adds. What is missing, such as a link, is a reason as well.
     """
+    graph = evidence.graph
     first, last = graph.entities.label(head), graph.entities.label(tail)
     paths = sorted(path_reasons(graph, examples.rules, head, tail), key=lambda path: -path.weight)[:MAX_NAMED]
     found = {
@@ -33,24 +33,29 @@ def find_reasons(
         "support": support_reasons(graph, examples.support, tail) or [Reason("support", "no example has it", 1.0)],
         "likeness": [Reason("likeness", f"how much {last} is like the examples' tails", 1.0)],
         "degree": [degree_reason(graph, tail)],
+        "text": [Reason("text", f"how much {last} is called like the examples' tails, or like {first}", 1.0)],
         "start": [Reason("start", "where every answer to this question starts", 1.0)],
     }
-    weights = _weights(network, features)
+    weights = _weights(network, evidence, examples, head, tail)
     return [
-        Reason(reason.kind, reason.text, weights[kind] / len(reasons))
-        for kind, reasons in found.items()
-        for reason in reasons
+        Reason(reason.kind, reason.text, weight / len(found[kind]))
+        for kind, weight in weights.items()
+        for reason in found[kind]
     ]
 
 
 @torch.inference_mode()
-def _weights(network: EvidenceHead, features: Tensor) -> dict[str, float]:
+def _weights(
+    network: EvidenceHead, evidence: EvidenceFeatures, examples: Examples, head: int, tail: int
+) -> dict[str, float]:
     """Return what each kind of evidence adds to the score, and under "start" what is there without any.
 
-    Kinds are taken away one after the other, in the order of `GROUPS` and in the opposite one, and the mean of both
+    Kinds are taken away one after the other, in their order and in the opposite one, and the mean of both
     counts: what two kinds say together is theirs by halves.
     """
-    sizes = [len(names) for names in GROUPS.values()]
+    found = torch.from_numpy(evidence.of(examples, np.array([head]), np.array([tail])))[0]
+    features = found.to(network.mean.device)
+    sizes = [len(names) for names in evidence.groups.values()]
     ends = np.cumsum(sizes)
     kinds = np.zeros((len(sizes), len(features)), dtype=bool)
     for row, (size, end) in enumerate(zip(sizes, ends, strict=True)):
@@ -62,7 +67,7 @@ def _weights(network: EvidenceHead, features: Tensor) -> dict[str, float]:
         for without in (forth, back)
     ]
     lost = (-scores[0].diff() - scores[1].diff().flip(0)) / 2
-    return {**dict(zip(GROUPS, lost.tolist(), strict=True)), "start": float(scores[0][-1])}
+    return {**dict(zip(evidence.groups, lost.tolist(), strict=True)), "start": float(scores[0][-1])}
 
 
 def _walk_reason(graph: KnowledgeGraph, head: int, tail: int) -> Reason:

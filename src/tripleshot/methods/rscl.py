@@ -22,13 +22,14 @@ from tripleshot.evidence_head import EvidenceHead
 from tripleshot.explaining import first_neighbors
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Attention, FloatArray
-from tripleshot.methods.evidence_features import NUM_FEATURES, EvidenceFeatures, Examples, features_of_groups
+from tripleshot.methods.evidence_features import EvidenceFeatures, Examples
 from tripleshot.methods.fitting import Fitting, fit_module
 from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.rscl_training import PRETRAINED, RSCLTraining
 from tripleshot.rscl import RSCL, Batch, Representation
 from tripleshot.storage import RunVocabulary, load_vocabulary, save_vocabulary
+from tripleshot.text_encoder import TextEncoder
 from tripleshot.training import Observer, Stage, Watching
 
 FEWEST_CONTEXTS = 32  # scored at once: fewer are not worth a thread
@@ -66,7 +67,7 @@ class RSCLMethod:
         self.extractor = ContextExtractor(
             graph, self.tokens, settings.max_neighbors, settings.max_distant, settings.top_neighbors
         )
-        self.features = EvidenceFeatures(graph) if settings.evidence else None
+        self.features = EvidenceFeatures(graph, settings.text) if settings.evidence else None
         torch.manual_seed(settings.seed)
         self.module = RSCL(
             len(self.tokens) if settings.reads_contexts else 1,
@@ -79,16 +80,17 @@ class RSCLMethod:
             settings.use_global,
             settings.use_local,
             settings.scale_attention,
-            self._evidence_head() if settings.evidence else None,
+            self._evidence_head(self.features) if self.features else None,
+            TextEncoder(graph, self.tokens, settings.width) if settings.text and settings.reads_contexts else None,
         ).to(self.device)
         untrained = torch.randn(settings.width, generator=torch.Generator().manual_seed(settings.seed))
         self.untrained = untrained.mul(settings.width**-0.5).to(self.device)
         self._encoded: LastSupport[Representation] = LastSupport()
         self._examples: LastSupport[Examples] = LastSupport()
 
-    def _evidence_head(self) -> EvidenceHead:
-        left_out = features_of_groups(self.settings.without_evidence)
-        return EvidenceHead(NUM_FEATURES, self.settings.evidence_width, torch.from_numpy(left_out))
+    def _evidence_head(self, features: EvidenceFeatures) -> EvidenceHead:
+        left_out = features.in_groups(self.settings.without_evidence)
+        return EvidenceHead(len(left_out), self.settings.evidence_width, torch.from_numpy(left_out))
 
     def fit(
         self,
@@ -174,7 +176,7 @@ class RSCLMethod:
         examples = self.examples_of(support)
         parts = [tails[start : start + FEATURES_AT_ONCE] for start in range(0, len(tails), FEATURES_AT_ONCE)]
         found = [self.features.of(examples, np.full(len(part), head), part) for part in parts]
-        return np.concatenate([np.empty((0, NUM_FEATURES), dtype=np.float32), *found])
+        return np.concatenate([np.empty((0, self.features.size), dtype=np.float32), *found])
 
     def examples_of(self, support: IntArray) -> Examples:
         """Look at examples once for all queries."""

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
 from tripleshot.config import PLUS_PRESETS, plus
 from tripleshot.csr import IntArray
@@ -33,11 +32,11 @@ class RSCLPlusMethod(RSCLMethod):
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name what speaks for and against a tail, the weightiest first."""
         assert self.module.evidence is not None
-        tails = np.array([tail])
-        features = torch.from_numpy(self.features_of(support, head, tails)).to(self.device)[0]
+        assert self.features is not None
         evidence = self.module.evidence
-        found = find_reasons(evidence, features, self.dataset.graph, self.examples_of(support), head, tail)
+        found = find_reasons(evidence, self.features, self.examples_of(support), head, tail)
         if self.settings.reads_contexts:
-            weight = float(evidence.trust.detach().exp()) * float(self.score_contexts(support, head, tails)[0])
+            score = float(self.score_contexts(support, head, np.array([tail]))[0])
+            weight = float(evidence.trust.detach().exp()) * score
             found.append(Reason("context", "what is around both is like what is around the examples", weight))
         return sorted(found, key=lambda reason: -reason.weight)

@@ -209,7 +209,7 @@ class RSCLTraining:
         return np.array([first + e.task if e.hidden is None else NUM_SPECIAL + e.hidden for e in episodes])
 
     def _features(self, episodes: list[Episode]) -> Tensor:
-        """Return the features of true and wrong tails: shape (relations, B, 1 + n, NUM_FEATURES)."""
+        """Return the features of true and wrong tails: shape (relations, B, 1 + n, number of features)."""
         assert self.method.features is not None
         found = []
         for episode in episodes:
