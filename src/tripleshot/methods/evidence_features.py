@@ -14,7 +14,8 @@ from tripleshot.csr import IntArray
 from tripleshot.errors import InputError, nearest
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.methods.evidence import support_share
-from tripleshot.methods.paths import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, PathRules, PathTypes, walk
+from tripleshot.methods.paths import MAX_MIDDLE_DEGREE, SMOOTHING, PathRules, PathTypes, walk
+from tripleshot.methods.three_steps import ThreeSteps
 from tripleshot.name_texts import NameTexts
 from tripleshot.pair_index import NOTHING, CommonNeighbors, PairIndex
 from tripleshot.relation_profiles import RelationProfiles
@@ -70,8 +71,6 @@ CIRCUMSTANCES = (
     "log of the head's degree",
 )
 
-TINY = 1e-12  # what is left where all walks are taken away again
-
 Columns = list[npt.NDArray[Any]]  # numbers and truth values alike
 
 
@@ -113,6 +112,7 @@ class EvidenceFeatures:
         self._texts = NameTexts.of(graph.entities) if text else None
         self.pairs = PairIndex(graph)
         self.profiles = RelationProfiles(graph)
+        self._three_steps = ThreeSteps(graph, self.pairs, self.profiles)
         self._path_types = PathTypes.of(graph)
         self._commonness = np.log(graph.relation_counts() + 2.0)
 
@@ -241,36 +241,9 @@ class EvidenceFeatures:
         return np.bincount(common.owners, 1 / np.maximum(degrees, 1), minlength=size).astype(np.float64)
 
     def _walks(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
-        """Weigh the walks head - x - y - tail; they turn neither back to the head nor away from the tail."""
-        hidden = examples.hidden
-        asked, places = np.unique(heads, return_inverse=True)
-        keys, weights = self._two_steps_away(asked, hidden)
-        owners, last = self.pairs.neighbors(tails, hidden)
-        by_last = 1 / np.maximum(self.profiles.degrees(last, hidden), 1)
-        there = _look_up(keys, weights, places[owners] * self.graph.num_entities + last) * by_last
-        size, degrees = len(heads), np.maximum(self.profiles.degrees(tails, hidden), 1)
-        around = np.bincount(owners, by_last * (last != heads[owners]), minlength=size)
-        is_next = np.bincount(owners, last == heads[owners], minlength=size) * (heads != tails)
-        turned = is_next * around * (self.graph.degrees[tails] <= MAX_MIDDLE_DEGREE) / degrees
-        walks = np.maximum(np.bincount(owners, there, minlength=size) - turned, 0)
-        walks[walks < TINY] = 0
-        return [walks > 0, np.log1p(100 * walks), np.log1p(100 * walks / np.sqrt(degrees))]
-
-    def _two_steps_away(
-        self, heads: npt.NDArray[np.int64], hidden: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return the entities two steps from each head, as sorted keys, and what the ways there through x weigh."""
-        owners, first = self.pairs.neighbors(heads, hidden)
-        degrees = self.graph.degrees[first]
-        passable = (degrees <= MAX_MIDDLE_DEGREE) & (first != heads[owners])
-        passable &= np.cumsum(degrees * passable) <= MAX_WALKS
-        owners, first = owners[passable], first[passable]
-        places, second = self.pairs.neighbors(first, hidden)
-        kept = second != heads[owners[places]]
-        places, second = places[kept], second[kept]
-        keys, back = np.unique(owners[places] * self.graph.num_entities + second, return_inverse=True)
-        weights = 1 / np.maximum(self.profiles.degrees(first, hidden), 1)
-        return keys, np.bincount(back, weights[places], minlength=len(keys)).astype(np.float64)
+        weights = self._three_steps.weigh(heads, tails, examples.hidden)
+        degrees = np.maximum(self.profiles.degrees(tails, examples.hidden), 1)
+        return [weights > 0, np.log1p(100 * weights), np.log1p(100 * weights / np.sqrt(degrees))]
 
     def _support(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
         """Compare with the examples: their tails, how alike their heads are to the one asked about; and degrees."""
@@ -332,16 +305,6 @@ class EvidenceFeatures:
         has_head, is_tail = ((examples.support[:, end] == heads[:, None]).any(axis=1) for end in (0, 1))
         same_for_all = [np.full(len(heads), value) for value in examples.circumstances]
         return [*same_for_all, has_head, is_tail, np.log1p(self.profiles.degrees(heads, examples.hidden))]
-
-
-def _look_up(
-    keys: npt.NDArray[np.int64], values: npt.NDArray[np.float64], asked: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
-    """Return the values of the asked among sorted keys, 0 for those that are not there."""
-    if not len(keys):
-        return np.zeros(len(asked))
-    places = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-    return np.where(keys[places] == asked, values[places], 0.0)
 
 
 def _largest(owners: npt.NDArray[np.int64], values: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64]:
