@@ -249,6 +249,7 @@ def test_methods_are_listed(run):
     code, out, _ = run("methods")
     assert code == 0
     assert "support-frequency" in out
+    assert "pykeen:MODEL" in out
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tripleshot.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation import TIE_RULES, evaluate, summarize
 from tripleshot.method import Method, settings_of
-from tripleshot.methods import METHODS, find_method, load_run
+from tripleshot.methods import METHODS, PYKEEN, find_method, load_run
 from tripleshot.results import Setting, describe, write_json, write_ranks
 from tripleshot.run_log import describe_training
 
@@ -93,4 +93,5 @@ def methods_command() -> None:
         table.add_column(name)
     for name, entry in METHODS.items():
         table.add_row(name, entry.kind, entry.summary)
+    table.add_row(f"{PYKEEN}MODEL", "pykeen", f"any model of PyKEEN, such as {PYKEEN}RotatE; needs the extra pykeen")
     console.print(table)
