@@ -42,7 +42,7 @@ class RSCLSettings:
         margin: gamma of the ranking loss.
         evidence: weigh links, paths, examples, likeness and degree beside the contexts; not in the paper.
         without_evidence: kinds of it to leave out (ablation), with commas between: link, path, common, walk, support,
-            likeness, degree.
+            likeness, degree, text.
         evidence_width: size of the network that weighs them.
         evidence_dropout: how many kinds of evidence are left out of a training step of that network.
         evidence_steps: training steps of that network; it learns before the contexts do, and then stays as it is.
