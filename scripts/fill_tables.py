@@ -6,17 +6,13 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from tripleshot.paper.comparison import short
 from tripleshot.paper.published import METRICS, Published, published_for
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 RESULTS = ROOT / "results"
 FLOOR = ("degree", "support-frequency", "linked", "evidence")
-
-
-def short(value: float) -> str:
-    """Write a share as papers do, without the zero before the point."""
-    return f"{value:.3f}".removeprefix("0")
 
 
 def nell_table() -> str:
