@@ -11,7 +11,8 @@ from graphs import make_graph
 from tripleshot.config import evidence_only
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
-from tripleshot.methods.evidence_features import CIRCUMSTANCES, GROUPS, TEXT_GROUPS, EvidenceFeatures
+from tripleshot.methods.evidence_features import EvidenceFeatures
+from tripleshot.methods.evidence_kinds import CIRCUMSTANCES, GROUPS, TEXT_GROUPS, EvidenceKinds
 from tripleshot.methods.paths import mine_path_rules, path_scores
 from tripleshot.methods.rscl_plus import RSCLPlusMethod
 from tripleshot.pair_index import NOTHING
@@ -44,9 +45,9 @@ def features(graph, support, pairs, hidden=NOTHING):
 @pytest.mark.parametrize("text", [False, True])
 def test_there_is_a_name_for_each(graph, text):
     found = EvidenceFeatures(graph, text)
-    names = [name for names in found.groups.values() for name in names] + list(CIRCUMSTANCES)
+    names = [name for names in found.kinds.groups.values() for name in names] + list(CIRCUMSTANCES)
     examples = found.examples(np.array([[0, 1]]))
-    assert len(set(names)) == found.size == found.of(examples, np.array([0]), np.array([2])).shape[1]
+    assert len(set(names)) == found.kinds.size == found.of(examples, np.array([0]), np.array([2])).shape[1]
 
 
 def test_a_path_that_the_examples_have_is_seen(graph):
@@ -134,18 +135,18 @@ def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
             assert walks[head, tail] == pytest.approx(sum(ways), abs=1e-5)
 
 
-def test_kinds_of_evidence_are_named(graph):
-    found = EvidenceFeatures(graph)
-    chosen = [NAMES[place] for place in np.flatnonzero(found.in_groups("link, degree"))]
+def test_kinds_of_evidence_are_named():
+    found = EvidenceKinds()
+    chosen = [NAMES[place] for place in np.flatnonzero(found.columns_of("link, degree"))]
     assert chosen == [*GROUPS["link"], *GROUPS["degree"]]
-    assert not found.in_groups("").any()
+    assert not found.columns_of("").any()
 
 
-def test_an_unknown_kind_of_evidence_suggests_the_nearest(graph):
+def test_an_unknown_kind_of_evidence_suggests_the_nearest():
     with pytest.raises(InputError, match=r"no evidence of the kind 'lnk'.*link"):
-        EvidenceFeatures(graph).in_groups("lnk")
+        EvidenceKinds().columns_of("lnk")
     with pytest.raises(InputError, match=r"no evidence of the kind 'text'"):
-        EvidenceFeatures(graph).in_groups("text")
+        EvidenceKinds().columns_of("text")
 
 
 def test_names_that_are_alike_are_evidence_if_text_is_read():

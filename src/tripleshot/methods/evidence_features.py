@@ -11,65 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.csr import IntArray
-from tripleshot.errors import InputError, nearest
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.methods.evidence import support_share
+from tripleshot.methods.evidence_kinds import EvidenceKinds
 from tripleshot.methods.paths import MAX_MIDDLE_DEGREE, SMOOTHING, PathRules, PathTypes, walk
 from tripleshot.methods.three_steps import ThreeSteps
 from tripleshot.name_texts import NameTexts
 from tripleshot.pair_index import NOTHING, CommonNeighbors, PairIndex
 from tripleshot.relation_profiles import RelationProfiles
-
-GROUPS: dict[str, tuple[str, ...]] = {
-    "link": (
-        "linked",
-        "log of links",
-        "a link that examples have",
-        "the only link of its kind",
-        "a link of a rare kind",
-        "linked, as examples are",
-        "linked, as no example is",
-    ),
-    "path": ("log of path weights", "a path that examples have"),
-    "common": ("a common neighbor", "log of common neighbors", "a common neighbor, as examples have"),
-    "walk": ("walks of three steps", "log of walks of three steps", "log of walks of three steps, for its degree"),
-    "support": (
-        "share of examples",
-        "in examples",
-        "share of examples, if tails differ",
-        "in examples, if tails repeat",
-        "share of examples, if the head is in one",
-        "in an example whose head is alike",
-        "in an example whose head has the same neighbors",
-        "the head of an example",
-    ),
-    "likeness": (
-        "likeness to tails",
-        "likeness to a tail",
-        "neighbors in common with tails",
-        "share of tails with a neighbor in common",
-        "a neighbor in common with the tail of a head alike",
-        "neighbors in common with the tail of a head alike",
-    ),
-    "degree": ("log of degree", "log of edges like those of tails", "is the head"),
-}
-TEXT_GROUPS: dict[str, tuple[str, ...]] = {
-    "text": (
-        "head and tail are called alike",
-        "called like a tail",
-        "called like tails",
-        "called like the tail of a head that is called like this one",
-    ),
-}
-CIRCUMSTANCES = (
-    "share of examples that are linked",
-    "share of examples with a common neighbor",
-    "share of different tails",
-    "share of different heads",
-    "the head is in an example",
-    "the head is the tail of an example",
-    "log of the head's degree",
-)
 
 Columns = list[npt.NDArray[Any]]  # numbers and truth values alike
 
@@ -97,33 +46,18 @@ class Examples:
 
 
 class EvidenceFeatures:
-    """Computes the features of pairs on one graph.
-
-    Attributes:
-        groups: the names of the features by kind; the columns stand in their order, `CIRCUMSTANCES` after them.
-        size: how many there are.
-    """
+    """Computes the features of pairs on one graph; `kinds` says what each column is."""
 
     def __init__(self, graph: KnowledgeGraph, text: bool = False) -> None:
         """Index the graph by pairs, and by the relations of every entity; with text also by what they are called."""
         self.graph = graph
-        self.groups = {**GROUPS, **TEXT_GROUPS} if text else GROUPS
-        self.size = sum(len(names) for names in self.groups.values()) + len(CIRCUMSTANCES)
+        self.kinds = EvidenceKinds(text)
         self._texts = NameTexts.of(graph.entities) if text else None
         self.pairs = PairIndex(graph)
         self.profiles = RelationProfiles(graph)
         self._three_steps = ThreeSteps(graph, self.pairs, self.profiles)
         self._path_types = PathTypes.of(graph)
         self._commonness = np.log(graph.relation_counts() + 2.0)
-
-    def in_groups(self, names: str) -> npt.NDArray[np.bool_]:
-        """Tell which features belong to some kinds, given with commas between: shape (size,)."""
-        asked = [name.strip() for name in names.split(",") if name.strip()]
-        for name in asked:
-            if name not in self.groups:
-                raise InputError(f"there is no evidence of the kind {name!r}{nearest(name, list(self.groups))}")
-        chosen = [group in asked for group, features in self.groups.items() for _ in features]
-        return np.array(chosen + [False] * len(CIRCUMSTANCES))
 
     def examples(self, support: IntArray, hidden: int = NOTHING) -> Examples:
         """Look at the examples of a relation once for all queries."""
@@ -177,7 +111,7 @@ class EvidenceFeatures:
         return owners, self._path_types.encode(first, second)
 
     def of(self, examples: Examples, heads: IntArray, tails: IntArray) -> npt.NDArray[np.float32]:
-        """Return the features of pairs, shape (n, size)."""
+        """Return the features of pairs, shape (n, kinds.size)."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
         owners, relations = self.pairs.links(heads, tails, examples.hidden)
         common = self.pairs.common(heads, tails, examples.hidden)

@@ -55,7 +55,7 @@ def _weights(
     """
     found = torch.from_numpy(evidence.of(examples, np.array([head]), np.array([tail])))[0]
     features = found.to(network.mean.device)
-    sizes = [len(names) for names in evidence.groups.values()]
+    sizes = [len(names) for names in evidence.kinds.groups.values()]
     ends = np.cumsum(sizes)
     kinds = np.zeros((len(sizes), len(features)), dtype=bool)
     for row, (size, end) in enumerate(zip(sizes, ends, strict=True)):
@@ -67,7 +67,7 @@ def _weights(
         for without in (forth, back)
     ]
     lost = (-scores[0].diff() - scores[1].diff().flip(0)) / 2
-    return {**dict(zip(evidence.groups, lost.tolist(), strict=True)), "start": float(scores[0][-1])}
+    return {**dict(zip(evidence.kinds.groups, lost.tolist(), strict=True)), "start": float(scores[0][-1])}
 
 
 def _walk_reason(graph: KnowledgeGraph, head: int, tail: int) -> Reason:

@@ -89,7 +89,7 @@ class RSCLMethod:
         self._examples: LastSupport[Examples] = LastSupport()
 
     def _evidence_head(self, features: EvidenceFeatures) -> EvidenceHead:
-        left_out = features.in_groups(self.settings.without_evidence)
+        left_out = features.kinds.columns_of(self.settings.without_evidence)
         return EvidenceHead(len(left_out), self.settings.evidence_width, torch.from_numpy(left_out))
 
     def fit(
@@ -176,7 +176,7 @@ class RSCLMethod:
         examples = self.examples_of(support)
         parts = [tails[start : start + FEATURES_AT_ONCE] for start in range(0, len(tails), FEATURES_AT_ONCE)]
         found = [self.features.of(examples, np.full(len(part), head), part) for part in parts]
-        return np.concatenate([np.empty((0, self.features.size), dtype=np.float32), *found])
+        return np.concatenate([np.empty((0, self.features.kinds.size), dtype=np.float32), *found])
 
     def examples_of(self, support: IntArray) -> Examples:
         """Look at examples once for all queries."""
