@@ -187,36 +187,39 @@ def demo() -> RSCLSettings:
 
 
 def plus() -> RSCLSettings:
-    """Return settings of `rscl+` for two CPU cores: evidence beside contexts, several wrong answers, hard ones too."""
+    """Return settings of `rscl+`: evidence alone, trained in minutes, with several wrong answers, hard ones too."""
     return replace(
         fast(),
+        use_global=False,
+        use_local=False,
         train_edges=True,
         evidence=True,
         ranking_loss="softmax",
         hard_share=0.4,
         batch_size=64,
         num_negatives=8,
-        pretraining_steps=12_000,
-        pretraining_boost=10.0,
-        steps=3000,
-    )
-
-
-def evidence_only() -> RSCLSettings:
-    """Return settings of `rscl+` without contexts: trained in minutes, no encoder to wait for."""
-    return replace(
-        plus(),
-        use_global=False,
-        use_local=False,
         pretraining_steps=0,
         valid_queries=0,
     )
 
 
-def evidence_demo() -> RSCLSettings:
+def plus_with_contexts() -> RSCLSettings:
+    """Return settings of `rscl+` that read contexts beside evidence, for two CPU cores."""
+    return replace(
+        plus(),
+        use_global=True,
+        use_local=True,
+        pretraining_steps=12_000,
+        pretraining_boost=10.0,
+        steps=3000,
+        valid_queries=150,
+    )
+
+
+def plus_demo() -> RSCLSettings:
     """Return settings of `rscl+` for a small graph and less than a minute."""
-    return replace(evidence_only(), evidence_steps=500, validate_every=250, valid_queries=150)
+    return replace(plus(), evidence_steps=500, validate_every=250, valid_queries=150)
 
 
 PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo}
-PLUS_PRESETS = {"fast": plus, "evidence": evidence_only, "demo": evidence_demo}
+PLUS_PRESETS = {"fast": plus, "contexts": plus_with_contexts, "demo": plus_demo}

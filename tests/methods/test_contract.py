@@ -24,6 +24,8 @@ QUICK: dict[str, dict[str, Any]] = {
     "rscl": {**SMALL, "pretraining_steps": 10, "steps": 20, "validate_every": 10, "num_sampled": 8},
     "rscl+": {
         **SMALL,
+        "use_global": True,
+        "use_local": True,
         "pretraining_steps": 10,
         "evidence_steps": 20,
         "evidence_negatives": 16,

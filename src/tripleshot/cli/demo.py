@@ -12,7 +12,7 @@ from tripleshot.catalog import ATLAS, load_atlas
 from tripleshot.cli.tables import console, long_tail_lines, metrics_table, progress_bar, statistics_table
 from tripleshot.cli.train import train_run
 from tripleshot.config import demo as demo_settings
-from tripleshot.config import evidence_demo
+from tripleshot.config import plus_demo
 from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
@@ -85,7 +85,7 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         console.print(line)
     console.print()
     shutil.rmtree(run, ignore_errors=True)
-    trained = {"rscl": demo_settings(), "rscl+": evidence_demo()}
+    trained = {"rscl": demo_settings(), "rscl+": plus_demo()}
     for name, settings in trained.items():
         train_run(ATLAS, dataset, run / name, name, SHOTS, asdict(settings))
     methods = {name: make_method(name) for name, entry in METHODS.items() if not entry.learns}
