@@ -6,6 +6,7 @@ from typing import Literal
 from tripleshot.contexts import TopNeighbors
 from tripleshot.episodes import Regime
 from tripleshot.errors import InputError
+from tripleshot.learning_settings import LearningSettings
 from tripleshot.losses import RankingLoss
 from tripleshot.schedules import Schedule
 
@@ -13,7 +14,7 @@ RelationToken = Literal["shared", "own", "difference"]
 
 
 @dataclass(frozen=True)
-class RSCLSettings:
+class RSCLSettings(LearningSettings):
     """Everything that decides what RSCL is and how it learns; the defaults are the paper's for NELL-One.
 
     Attributes:
@@ -57,19 +58,9 @@ class RSCLSettings:
         pretraining_rate: its learning rate.
         pretraining_boost: how many times that rate the element embeddings learn at; a rare entity is seen too seldom
             to move far otherwise.
-        steps: training steps.
-        learning_rate: of Adam.
         embedding_boost: how many times that rate the element embeddings learn at in episodes; 0 leaves them as
             pre-training made them, so that nothing about single entities is learnt by heart.
-        schedule: how the learning rate goes down.
-        warmup: steps over which it rises.
-        clip: largest gradient norm; 0 does not clip.
-        validate_every: steps between validations.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        patience: validations without a better one before training stops; 0 never stops early.
-        checkpoint_every: steps between checkpoints.
         batch_contexts: contexts scored at once by each thread; it bounds memory, some 0.3 MB each at the paper's size.
-        seed: of everything random.
     """
 
     width: int = 100
@@ -107,18 +98,14 @@ class RSCLSettings:
     pretraining_batch_size: int = 256
     pretraining_rate: float = 1e-3
     pretraining_boost: float = 1.0
-    steps: int = 300_000
-    learning_rate: float = 1e-3
     embedding_boost: float = 1.0
+    batch_contexts: int = 256
+    steps: int = 300_000
     schedule: Schedule = "stepwise"
-    warmup: int = 200
     clip: float = 5.0
     validate_every: int = 10_000
     valid_queries: int = 200
     patience: int = 10
-    checkpoint_every: int = 1000
-    batch_contexts: int = 256
-    seed: int = 0
 
     def __post_init__(self) -> None:
         if not (self.reads_contexts or self.evidence):

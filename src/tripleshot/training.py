@@ -30,6 +30,7 @@ CHECKPOINT = "checkpoint.safetensors"
 LOG_EVERY = 100
 
 Losses = dict[str, Tensor]
+LossFunction = Callable[[int, np.random.Generator], Losses]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Stage:
     """
 
     name: str
-    losses: Callable[[int, np.random.Generator], Losses]
+    losses: LossFunction
     steps: int
     learning_rate: float
     schedule: Schedule = "stepwise"
@@ -205,9 +206,7 @@ class Trainer:
         if self.observer:
             self.observer.advance(self.progress.step, losses, self.progress.best_mrr)
 
-    def _step(
-        self, stage: Stage, losses_of: Callable[[int, np.random.Generator], Losses], position: float
-    ) -> dict[str, float]:
+    def _step(self, stage: Stage, losses_of: LossFunction, position: float) -> dict[str, float]:
         step = self.progress.step
         rate = learning_rate(stage.schedule, stage.learning_rate, position, stage.steps, stage.warmup)
         for optimizer in self.optimizers:

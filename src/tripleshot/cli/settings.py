@@ -43,10 +43,12 @@ def overrides_of(settings: Mapping[str, type]) -> type:
 
 
 def explanations(kind: type) -> dict[str, str]:
-    """Return what the docstring of a class says about each of its attributes."""
-    _, _, block = (kind.__doc__ or "").partition("Attributes:\n")
-    found = re.findall(r"^ {8}(\w+): (.+(?:\n {12}.+)*)", block, flags=re.MULTILINE)
-    return {name: re.sub(r"\s+", " ", text) for name, text in found}
+    """Return what the docstring of a class says about each of its attributes, or that of a class below it."""
+    found: dict[str, str] = {}
+    for part in reversed(kind.__mro__):
+        _, _, block = (part.__doc__ or "").partition("Attributes:\n")
+        found |= re.findall(r"^ {8}(\w+): (.+(?:\n {12}.+)*)", block, flags=re.MULTILINE)
+    return {name: re.sub(r"\s+", " ", text) for name, text in found.items()}
 
 
 def _help(text: str, owners: list[str], num_methods: int) -> str:

@@ -23,11 +23,11 @@ from tripleshot.embedding_models import SCORINGS, EmbeddingModel, Relations
 from tripleshot.losses import corruption_loss
 from tripleshot.method import FloatArray
 from tripleshot.methods.embedding_settings import DEFAULTS, EmbeddingSettings
-from tripleshot.methods.fitting import Fitting, fit_module
 from tripleshot.methods.known_supports import KnownSupports, in_order
+from tripleshot.methods.learner import Learner
 from tripleshot.methods.relation_fitting import fit_relation
 from tripleshot.storage import RunVocabulary, load_vocabulary
-from tripleshot.training import Losses, Observer, Stage, Watching
+from tripleshot.training import Losses, Stage
 
 SCORED_AT_ONCE = 16_384  # candidates; it bounds memory
 MAX_FITTED = 1000  # relations fitted on the spot that are remembered
@@ -56,39 +56,23 @@ class EmbeddingFamily:
         return {"fast": lambda: DEFAULTS[self.variant]}
 
 
-class EmbeddingMethod:
+class EmbeddingMethod(Learner[EmbeddingSettings, EmbeddingModel]):
     """One of the six models on one dataset."""
 
     def __init__(self, variant: str, settings: EmbeddingSettings | None = None, device: str = "cpu") -> None:
         """Choose a model and its settings; vectors are made when the dataset is known."""
+        super().__init__(settings or DEFAULTS[variant], device)
         self.variant = variant
-        self.settings = settings or DEFAULTS[variant]
-        self.device = torch.device(device)
         self._fitted: dict[bytes, dict[str, Tensor]] = {}
         self._fitting = Lock()
 
-    def fit(
-        self,
-        dataset: FewShotDataset,
-        shots: int,
-        folder: Path | None = None,
-        resume: bool = False,
-        observer: Observer | None = None,
-    ) -> None:
-        """Train on true and wrong triples, and keep the vectors that were best on the valid tasks.
+    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
+        """Make untrained vectors, and return how they are trained, on the examples of valid and test tasks, too."""
+        return [self.prepare(collect_triples(dataset, shots), dataset.graph.num_entities, bool(dataset.valid))]
 
-        Args:
-            dataset: background, train tasks and examples to learn from, valid tasks to choose on.
-            shots: K.
-            folder: where weights, checkpoint and log go; None keeps nothing on disk.
-            resume: go on from the checkpoint in the folder.
-            observer: is told about every step.
-        """
-        settings = self.settings
-        stage = self.prepare(collect_triples(dataset, shots), dataset.graph.num_entities, bool(dataset.valid))
-        watching = Watching(settings.validate_every, settings.patience, settings.checkpoint_every, settings.clip)
-        fitting = Fitting(dataset, shots, settings.valid_queries, settings.seed, watching, folder, resume, observer)
-        fit_module(self, self.module, [stage], fitting, self._fitted.clear)
+    def forget(self) -> None:
+        """Drop the relations that were fitted on the spot."""
+        self._fitted.clear()
 
     def prepare(self, triples: Triples, num_entities: int, validates: bool = False) -> Stage:
         """Make untrained vectors, and return how they are trained."""
@@ -97,15 +81,8 @@ class EmbeddingMethod:
         sampler = CorruptingSampler(
             triples, num_entities, settings.batch_size, settings.num_negatives, settings.bernoulli, settings.filtered
         )
-        return Stage(
-            "embedding",
-            lambda step, chance: self._losses(sampler, chance),
-            settings.steps,
-            settings.learning_rate,
-            settings.schedule,
-            settings.warmup,
-            validates,
-            optimizer=settings.optimizer,
+        return self.stage(
+            "embedding", lambda step, chance: self._losses(sampler, chance), validates, settings.optimizer
         )
 
     def _make(self, num_entities: int, num_relations: int, supports: npt.NDArray[np.int64]) -> None:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from tripleshot.errors import InputError
+from tripleshot.learning_settings import LearningSettings
 from tripleshot.losses import CorruptionLoss
 from tripleshot.optimizers import OptimizerKind
-from tripleshot.schedules import Schedule
 
 
 @dataclass(frozen=True)
-class EmbeddingSettings:
+class EmbeddingSettings(LearningSettings):
     """Everything that decides how an embedding method learns.
 
     Attributes:
@@ -25,16 +25,7 @@ class EmbeddingSettings:
         fitting_steps: steps in which a relation that training has not seen is fitted to its examples; 0 keeps the
             closed form.
         optimizer: which one; both touch only the embeddings in use.
-        steps: training steps.
-        learning_rate: of the optimizer.
-        schedule: how the learning rate goes down.
-        warmup: steps over which it rises.
         clip: largest gradient norm of what relations are made of; 0 does not clip.
-        validate_every: steps between validations.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        patience: validations without a better one before training stops; 0 never stops early.
-        checkpoint_every: steps between checkpoints.
-        seed: of everything random.
     """
 
     width: int = 100
@@ -50,14 +41,8 @@ class EmbeddingSettings:
     optimizer: OptimizerKind = "adagrad"
     steps: int = 80_000
     learning_rate: float = 0.1
-    schedule: Schedule = "linear"
-    warmup: int = 200
-    clip: float = 0.0
     validate_every: int = 4000
-    valid_queries: int = 500
-    patience: int = 5
     checkpoint_every: int = 4000
-    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.norm not in (1, 2):

@@ -4,9 +4,8 @@ Neighbors are weighed by the difference of the pair's vectors, a transformer enc
 prototype of its own, made of the examples that are like it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,80 +14,34 @@ from torch.nn import functional
 
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
-from tripleshot.episodes import EpisodeSampler, Regime
+from tripleshot.episodes import EpisodeSampler
 from tripleshot.losses import ranking_loss
 from tripleshot.method import FloatArray
-from tripleshot.methods.episode_fitting import check_settings, sampler_of
-from tripleshot.methods.fitting import fit_module
+from tripleshot.methods.episode_settings import NeighborSettings, sampler_of
 from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.learner import Learner
 from tripleshot.methods.pair_transformer import PairTransformer
 from tripleshot.methods.symbol_vectors import SymbolVectors, restore_weights
-from tripleshot.methods.task_fitting import fitting_of, stage_of
 from tripleshot.neighbor_encoders import NeighborFinder, Neighborhoods
-from tripleshot.schedules import Schedule
-from tripleshot.training import Losses, Observer
+from tripleshot.training import Losses, Stage
 
 CANDIDATES_AT_ONCE = 512  # bounds the memory of scoring
 
 
 @dataclass(frozen=True)
-class FAANSettings:
+class FAANSettings(NeighborSettings):
     """Everything that decides what FAAN is and how it learns; the defaults are for two CPU cores.
 
     Attributes:
-        width: d, size of the embeddings.
         num_layers: L, transformer blocks.
         num_heads: H, attention heads of each block, each of the whole width d.
-        dropout: rate on the neighbors' vectors as they are looked up.
-        encoder_dropout: rate in the encoder of pairs.
-        max_neighbors: direct neighbors of an entity at most.
-        regime: draw episodes from the train tasks alone, or from background relations as well.
-        background_share: how often a background relation is drawn in the in-train regime.
-        batch_size: B, queries of a step, all of one relation.
-        num_negatives: wrong answers a query.
-        margin: gamma of the ranking loss.
-        pretrained: folder of a run of an embedding method whose vectors to start from; empty starts at random.
-        fine_tune: let the vectors of entities and relations learn; a random start must.
         faithful: split the states into heads and scale the attention as the public code does, and do not clip.
-        steps: training steps.
-        learning_rate: of Adam.
-        schedule: how the learning rate goes down.
-        warmup: steps over which it rises.
-        clip: largest gradient norm; 0 does not clip.
-        validate_every: steps between validations.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        patience: validations without a better one before training stops; 0 never stops early.
-        checkpoint_every: steps between checkpoints.
-        seed: of everything random.
     """
 
-    width: int = 100
     num_layers: int = 1
     num_heads: int = 2
     dropout: float = 0.3
-    encoder_dropout: float = 0.2
-    max_neighbors: int = 50
-    regime: Regime = "pre-train"
-    background_share: float = 0.5
-    batch_size: int = 128
-    num_negatives: int = 1
-    margin: float = 5.0
-    pretrained: str = ""
-    fine_tune: bool = True
     faithful: bool = False
-    steps: int = 30_000
-    learning_rate: float = 1e-3
-    schedule: Schedule = "linear"
-    warmup: int = 200
-    clip: float = 5.0
-    validate_every: int = 2000
-    valid_queries: int = 200
-    patience: int = 10
-    checkpoint_every: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def paper() -> FAANSettings:
@@ -188,21 +141,11 @@ class FAAN(nn.Module):
         return (weights @ support * queries).sum(1)
 
 
-class FAANMethod:
+class FAANMethod(Learner[FAANSettings, FAAN]):
     """FAAN on one dataset."""
 
     Settings = FAANSettings
     presets = {"fast": FAANSettings, "paper": paper}  # noqa: RUF012 (never changed)
-
-    def __init__(self, settings: FAANSettings | None = None, device: str = "cpu") -> None:
-        """Choose settings; the network is made when the dataset is known."""
-        self.settings = settings or FAANSettings()
-        self.device = torch.device(device)
-
-    @classmethod
-    def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> "FAANMethod":
-        """Make the method from settings as a run keeps them."""
-        return cls(FAANSettings(**settings), device)
 
     def prepare(self, dataset: FewShotDataset) -> None:
         """Make an untrained network for the vocabulary of a dataset."""
@@ -221,31 +164,21 @@ class FAANMethod:
         ).to(self.device)
         self._examples: LastSupport[Tensor] = LastSupport()
 
-    def fit(
-        self,
-        dataset: FewShotDataset,
-        shots: int,
-        folder: Path | None = None,
-        resume: bool = False,
-        observer: Observer | None = None,
-    ) -> None:
-        """Train, and keep the weights that were best on the valid tasks.
-
-        Args:
-            dataset: background, train tasks to learn from, valid tasks to choose on.
-            shots: K.
-            folder: where weights, checkpoint and log go; None keeps nothing on disk.
-            resume: go on from the checkpoint in the folder.
-            observer: is told about every step.
-        """
-        settings = self.settings
+    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
+        """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
         self.prepare(dataset)
-        self.module.symbols.begin(settings.pretrained, settings.fine_tune, dataset)
-        sampler = sampler_of(settings, dataset, shots)
-        stage = stage_of(settings, lambda step, chance: self._losses(sampler, chance), bool(dataset.valid))
-        settings = replace(settings, clip=0.0) if settings.faithful else settings
-        fitting = fitting_of(settings, dataset, shots, folder, resume, observer)
-        fit_module(self, self.module, [stage], fitting, self._examples.forget)
+        self.module.symbols.begin(self.settings.pretrained, self.settings.fine_tune, dataset)
+        sampler = sampler_of(self.settings, dataset, shots)
+        return [self.stage("episodes", lambda step, chance: self._losses(sampler, chance), bool(dataset.valid))]
+
+    @property
+    def clip(self) -> float:
+        """Largest gradient norm; the public code means to clip and does not."""
+        return 0.0 if self.settings.faithful else self.settings.clip
+
+    def forget(self) -> None:
+        """Drop the encoded examples."""
+        self._examples.forget()
 
     def _losses(self, sampler: EpisodeSampler, chance: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones."""

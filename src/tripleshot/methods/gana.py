@@ -6,7 +6,6 @@ Heads and tails are projected onto the relation's hyperplane and scored as in Me
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,82 +14,38 @@ from torch.nn import functional
 
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
-from tripleshot.episodes import Regime
 from tripleshot.method import FloatArray
-from tripleshot.methods.fitting import fit_module
+from tripleshot.methods.episode_settings import MetaSettings, batches_of
 from tripleshot.methods.hyperplanes import Relations, gradients
 from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.learner import Learner
 from tripleshot.methods.relation_meta import PART, distance_loss, draw_wrong_tails, embed
-from tripleshot.methods.symbol_vectors import SymbolVectors, restore_weights
-from tripleshot.methods.task_fitting import check_settings, fitting_of, sampler_of, stage_of, trained_size
+from tripleshot.methods.symbol_vectors import SymbolVectors, restore_weights, trained_size
 from tripleshot.neighbor_encoders import NeighborFinder, Neighborhoods
-from tripleshot.schedules import Schedule
 from tripleshot.task_batches import TaskBatch
-from tripleshot.training import Losses, Observer
+from tripleshot.training import Losses, Stage
 
 LSTM_LAYERS = 2
 
 
 @dataclass(frozen=True)
-class GANASettings:
+class GANASettings(MetaSettings):
     """Everything that decides what GANA is and how it learns.
 
     Attributes:
-        width: d, size of the embeddings.
         lstm_width: size of the LSTM's states, each direction.
         dropout: rate on neighbors and in the LSTM.
         max_neighbors: p, neighbors of an entity at most, both directions.
-        inner_rate: beta, how far the gradient of the examples' loss moves a relation's vector; 0 leaves it.
-        hyperplane_rate: the same for the normal of its hyperplane.
-        regime: draw episodes from the train tasks alone, or from background relations as well.
-        background_share: how often a background relation is drawn in the in-train regime.
-        batch_size: B, queries of a step.
-        relations_per_step: how many relations share them, each with a support of its own.
-        num_negatives: wrong answers a query.
-        margin: gamma of the ranking loss.
-        pretrained: folder of a run of an embedding method whose vectors to start from; empty starts at random.
+        hyperplane_rate: as inner_rate, for the normal of a relation's hyperplane.
         faithful: train as the public code does: the examples' loss is minimised, too, their gradient is divided by the
             number of relations in a step, and every relation has a hyperplane of its own, of no fixed length, that is
             moved by the gradient of R in training only; that of a new relation was never trained.
-        steps: training steps.
-        learning_rate: of Adam.
-        schedule: how the learning rate goes down.
-        warmup: steps over which it rises.
-        clip: largest gradient norm; 0 does not clip.
-        validate_every: steps between validations.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        patience: validations without a better one before training stops; 0 never stops early.
-        checkpoint_every: steps between checkpoints.
-        seed: of everything random.
     """
 
-    width: int = 100
     lstm_width: int = 600
-    dropout: float = 0.5
     max_neighbors: int = 50
-    inner_rate: float = 5.0
     hyperplane_rate: float = 1.0
-    regime: Regime = "in-train"
-    background_share: float = 0.85
-    batch_size: int = 3072
-    relations_per_step: int = 1024
-    num_negatives: int = 1
-    margin: float = 1.0
-    pretrained: str = ""
     faithful: bool = False
-    steps: int = 100_000
-    learning_rate: float = 1e-3
-    schedule: Schedule = "constant"
-    warmup: int = 0
-    clip: float = 0.0
-    validate_every: int = 1000
-    valid_queries: int = 0
-    patience: int = 10
-    checkpoint_every: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def paper() -> GANASettings:
@@ -155,21 +110,11 @@ class GANA(nn.Module):
         return share * heard + (1 - share) * entities
 
 
-class GANAMethod:
+class GANAMethod(Learner[GANASettings, GANA]):
     """GANA on one dataset."""
 
     Settings = GANASettings
     presets = PRESETS
-
-    def __init__(self, settings: GANASettings | None = None, device: str = "cpu") -> None:
-        """Choose settings, the fast preset by default; the network is made when the dataset is known."""
-        self.settings = settings or fast()
-        self.device = torch.device(device)
-
-    @classmethod
-    def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> "GANAMethod":
-        """Make the method from settings as a run keeps them."""
-        return cls(GANASettings(**settings), device)
 
     def prepare(self, dataset: FewShotDataset, num_own: int) -> None:
         """Make an untrained network for the vocabulary of a dataset, with so many hyperplanes of relations' own."""
@@ -180,31 +125,21 @@ class GANAMethod:
         self.finder = NeighborFinder(graph, self.settings.max_neighbors, self.device)
         self._relations: LastSupport[Relations] = LastSupport()
 
-    def fit(
-        self,
-        dataset: FewShotDataset,
-        shots: int,
-        folder: Path | None = None,
-        resume: bool = False,
-        observer: Observer | None = None,
-    ) -> None:
-        """Train, and keep the weights that were best on the valid tasks.
+    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
+        """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
+        sampler = batches_of(self.settings, dataset, shots)
+        self.prepare(dataset, len(sampler.names) if self.settings.faithful else 0)
+        if self.settings.pretrained:
+            self._start_from(Path(self.settings.pretrained))
 
-        Args:
-            dataset: background, train tasks to learn from, valid tasks to choose on.
-            shots: K.
-            folder: where weights, checkpoint and log go; None keeps nothing on disk.
-            resume: go on from the checkpoint in the folder.
-            observer: is told about every step.
-        """
-        settings = self.settings
-        sampler = sampler_of(settings, dataset, shots)
-        self.prepare(dataset, len(sampler.names) if settings.faithful else 0)
-        if settings.pretrained:
-            self._start_from(Path(settings.pretrained))
-        stage = stage_of(settings, lambda _, chance: self._losses(sampler.draw(chance), chance), bool(dataset.valid))
-        fitting = fitting_of(settings, dataset, shots, folder, resume, observer)
-        fit_module(self, self.module, [stage], fitting, self._relations.forget)
+        def losses(_: int, chance: np.random.Generator) -> Losses:
+            return self._losses(sampler.draw(chance), chance)
+
+        return [self.stage("episodes", losses, bool(dataset.valid))]
+
+    def forget(self) -> None:
+        """Drop the relation that was asked about last."""
+        self._relations.forget()
 
     @torch.no_grad()
     def _start_from(self, folder: Path) -> None:

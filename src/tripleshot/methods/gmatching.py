@@ -5,85 +5,23 @@ compare a query's pair with it.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.csr import IntArray
-from tripleshot.dataset import FewShotDataset
-from tripleshot.episodes import EpisodeSampler, Regime
-from tripleshot.losses import ranking_loss
-from tripleshot.method import FloatArray
-from tripleshot.methods.episode_fitting import check_settings, sampler_of
-from tripleshot.methods.fitting import fit_module
-from tripleshot.methods.matching import KeptCodes, MatchingProcessor, PairEncoder, encode_episode, score_tails
-from tripleshot.methods.symbol_vectors import SymbolVectors, restore_weights
-from tripleshot.methods.task_fitting import fitting_of, stage_of
-from tripleshot.neighbor_encoders import NeighborFinder, Neighborhoods
-from tripleshot.schedules import Schedule
-from tripleshot.training import Losses, Observer
+from tripleshot.methods.matching import Matcher
+from tripleshot.methods.matching_method import MatchingMethod, MatchingSettings
+from tripleshot.neighbor_encoders import Neighborhoods
 
 
 @dataclass(frozen=True)
-class GMatchingSettings:
+class GMatchingSettings(MatchingSettings):
     """Everything that decides what GMatching is and how it learns; the defaults are for two CPU cores.
 
     Attributes:
-        width: d, size of the embeddings.
-        dropout: rate on the neighbors' vectors as they are looked up.
-        encoder_dropout: rate in the encoder of pairs.
-        matching_steps: steps of the LSTM that matches a query with the prototype.
-        max_neighbors: direct neighbors of an entity at most.
-        regime: draw episodes from the train tasks alone, or from background relations as well.
-        background_share: how often a background relation is drawn in the in-train regime.
-        batch_size: B, queries of a step, all of one relation.
-        num_negatives: wrong answers a query.
-        margin: gamma of the ranking loss.
-        pretrained: folder of a run of an embedding method whose vectors to start from; empty starts at random.
-        fine_tune: let the vectors of entities and relations learn; a random start must.
         faithful: add the bias of the neighbors' layer once for each padded place, too, as the public code does.
-        steps: training steps.
-        learning_rate: of Adam.
-        schedule: how the learning rate goes down.
-        warmup: steps over which it rises.
-        clip: largest gradient norm; 0 does not clip.
-        validate_every: steps between validations.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        patience: validations without a better one before training stops; 0 never stops early.
-        checkpoint_every: steps between checkpoints.
-        seed: of everything random.
     """
-
-    width: int = 100
-    dropout: float = 0.5
-    encoder_dropout: float = 0.2
-    matching_steps: int = 2
-    max_neighbors: int = 50
-    regime: Regime = "pre-train"
-    background_share: float = 0.5
-    batch_size: int = 128
-    num_negatives: int = 1
-    margin: float = 5.0
-    pretrained: str = ""
-    fine_tune: bool = True
-    faithful: bool = False
-    steps: int = 30_000
-    learning_rate: float = 1e-3
-    schedule: Schedule = "linear"
-    warmup: int = 200
-    clip: float = 5.0
-    validate_every: int = 2000
-    valid_queries: int = 200
-    patience: int = 10
-    checkpoint_every: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def paper() -> GMatchingSettings:
@@ -91,7 +29,7 @@ def paper() -> GMatchingSettings:
     return GMatchingSettings(steps=1_000_000, schedule="constant", warmup=0, validate_every=10_000, valid_queries=0)
 
 
-class GMatching(nn.Module):
+class GMatching(Matcher):
     """Neighbors to codes, pairs of codes to scores."""
 
     def __init__(
@@ -105,14 +43,9 @@ class GMatching(nn.Module):
         padded_to: int = 0,
     ) -> None:
         """Make the network; `padded_to` counts the bias of so many places, 0 counts it once."""
-        super().__init__()
-        self.padded_to = padded_to
-        self.symbols = SymbolVectors(num_entities, num_relations, width)
-        self.dropout = nn.Dropout(dropout)
+        super().__init__(num_entities, num_relations, width, dropout, encoder_dropout, matching_steps, padded_to)
         self.combine = nn.Linear(2 * width, width)
         nn.init.xavier_normal_(self.combine.weight)
-        self.encode_pair = PairEncoder(width, encoder_dropout)
-        self.processor = MatchingProcessor(width, matching_steps)
 
     def encode(self, neighborhoods: Neighborhoods) -> Tensor:
         """Return f(e) = tanh(mean of W [r; e'] + b over the neighbors) of n entities: shape (n, d)."""
@@ -129,81 +62,10 @@ class GMatching(nn.Module):
         """Average the encoded examples: (K, 2d) to (2d,)."""
         return self.encode_pair(support).mean(0)
 
-    def match(self, pairs: Tensor, prototype: Tensor) -> Tensor:
-        """Score pairs, shape (n, 2d), against a prototype: shape (n,)."""
-        return self.processor(self.encode_pair(pairs), prototype)
 
-
-class GMatchingMethod:
+class GMatchingMethod(MatchingMethod[GMatchingSettings, GMatching]):
     """GMatching on one dataset."""
 
     Settings = GMatchingSettings
+    Network = GMatching
     presets = {"fast": GMatchingSettings, "paper": paper}  # noqa: RUF012 (never changed)
-
-    def __init__(self, settings: GMatchingSettings | None = None, device: str = "cpu") -> None:
-        """Choose settings; the network is made when the dataset is known."""
-        self.settings = settings or GMatchingSettings()
-        self.device = torch.device(device)
-
-    @classmethod
-    def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> "GMatchingMethod":
-        """Make the method from settings as a run keeps them."""
-        return cls(GMatchingSettings(**settings), device)
-
-    def prepare(self, dataset: FewShotDataset) -> None:
-        """Make an untrained network for the vocabulary of a dataset."""
-        settings, graph = self.settings, dataset.graph
-        torch.manual_seed(settings.seed)
-        self.finder = NeighborFinder(graph, settings.max_neighbors, self.device)
-        self.module = GMatching(
-            graph.num_entities,
-            graph.num_relations,
-            settings.width,
-            settings.dropout,
-            settings.encoder_dropout,
-            settings.matching_steps,
-            settings.max_neighbors if settings.faithful else 0,
-        ).to(self.device)
-        self.codes = KeptCodes(graph.num_entities, lambda entities: self.module.encode(self.finder.find(entities)))
-
-    def fit(
-        self,
-        dataset: FewShotDataset,
-        shots: int,
-        folder: Path | None = None,
-        resume: bool = False,
-        observer: Observer | None = None,
-    ) -> None:
-        """Train, and keep the weights that were best on the valid tasks.
-
-        Args:
-            dataset: background, train tasks to learn from, valid tasks to choose on.
-            shots: K.
-            folder: where weights, checkpoint and log go; None keeps nothing on disk.
-            resume: go on from the checkpoint in the folder.
-            observer: is told about every step.
-        """
-        settings = self.settings
-        self.prepare(dataset)
-        self.module.symbols.begin(settings.pretrained, settings.fine_tune, dataset)
-        sampler = sampler_of(settings, dataset, shots)
-        stage = stage_of(settings, lambda step, chance: self._losses(sampler, chance), bool(dataset.valid))
-        fitting = fitting_of(settings, dataset, shots, folder, resume, observer)
-        fit_module(self, self.module, [stage], fitting, self.codes.forget)
-
-    def _losses(self, sampler: EpisodeSampler, chance: np.random.Generator) -> Losses:
-        """Rank true tails above wrong ones."""
-        pairs = encode_episode(self.module, self.finder, sampler.draw(chance), chance)
-        positive, negative = pairs.scores(self.module, self.module.prototype(pairs.support))
-        return {"ranking": ranking_loss(positive, negative, self.settings.margin)}
-
-    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score tails by their neighbors; an entity's neighbors are encoded once for all questions."""
-        self.module.eval()
-        return score_tails(self.module, self.codes, support, head, tails)
-
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
-        """Take the weights of a run; a neighbor or relation that the run has never seen says nothing."""
-        self.prepare(dataset)
-        restore_weights(self.module, folder, dataset.graph)
-        self.module.eval()

@@ -7,7 +7,6 @@ an episode; in scoring it is kept between the questions, for as long as the weig
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,26 +16,11 @@ from torch.nn import functional
 from tripleshot.csr import IntArray
 from tripleshot.episodes import Episode
 from tripleshot.method import FloatArray
+from tripleshot.methods.symbol_vectors import SymbolVectors
 from tripleshot.neighbor_encoders import NeighborFinder, Neighborhoods
 
 CANDIDATES_AT_ONCE = 1024  # bounds the memory of scoring
 MAX_KEPT = 250_000  # codes kept between questions: 100 MB at width 100
-
-
-class Matcher(Protocol):
-    """A network that codes entities by their neighbors and compares pairs with a prototype of the support."""
-
-    def encode(self, neighborhoods: Neighborhoods) -> Tensor:
-        """Return the codes of n entities: shape (n, d)."""
-        ...
-
-    def prototype(self, support: Tensor) -> Tensor:
-        """Make one vector, shape (2d,), of the examples' pairs, shape (K, 2d)."""
-        ...
-
-    def match(self, pairs: Tensor, prototype: Tensor) -> Tensor:
-        """Score pairs, shape (n, 2d), against a prototype: shape (n,)."""
-        ...
 
 
 class PairEncoder(nn.Module):
@@ -90,6 +74,40 @@ class MatchingProcessor(nn.Module):
             cell = kept.sigmoid() * cell + taken.sigmoid() * new.tanh()
             hidden = queries + shown.sigmoid() * cell.tanh()
         return hidden @ prototype
+
+
+class Matcher(nn.Module):
+    """A network that codes entities by their neighbors and compares pairs with a prototype of the support."""
+
+    def __init__(
+        self,
+        num_entities: int,
+        num_relations: int,
+        width: int,
+        dropout: float,
+        encoder_dropout: float,
+        matching_steps: int,
+        padded_to: int = 0,
+    ) -> None:
+        """Make what is not about neighbors or examples; `padded_to` places count as the public code counts them."""
+        super().__init__()
+        self.padded_to = padded_to
+        self.symbols = SymbolVectors(num_entities, num_relations, width)
+        self.dropout = nn.Dropout(dropout)
+        self.encode_pair = PairEncoder(width, encoder_dropout)
+        self.processor = MatchingProcessor(width, matching_steps)
+
+    def encode(self, neighborhoods: Neighborhoods) -> Tensor:
+        """Return the codes of n entities: shape (n, d)."""
+        raise NotImplementedError
+
+    def prototype(self, support: Tensor) -> Tensor:
+        """Make one vector, shape (2d,), of the examples' pairs, shape (K, 2d)."""
+        raise NotImplementedError
+
+    def match(self, pairs: Tensor, prototype: Tensor) -> Tensor:
+        """Score pairs, shape (n, 2d), against a prototype: shape (n,)."""
+        return self.processor(self.encode_pair(pairs), prototype)
 
 
 @dataclass(frozen=True, eq=False)

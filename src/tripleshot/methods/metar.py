@@ -6,7 +6,6 @@ it lies to head + R', where R' = R - beta G and G is the gradient of the example
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,10 +14,10 @@ from torch.nn import functional
 
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
-from tripleshot.episodes import Regime
 from tripleshot.method import FloatArray
-from tripleshot.methods.fitting import fit_module
+from tripleshot.methods.episode_settings import MetaSettings, batches_of
 from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.learner import Learner
 from tripleshot.methods.relation_meta import (
     PART,
     distance_loss,
@@ -26,66 +25,23 @@ from tripleshot.methods.relation_meta import (
     embed,
     relation_gradient,
 )
-from tripleshot.methods.symbol_vectors import SymbolVectors, restore_weights
-from tripleshot.methods.task_fitting import check_settings, fitting_of, sampler_of, stage_of, trained_size
-from tripleshot.schedules import Schedule
+from tripleshot.methods.symbol_vectors import SymbolVectors, restore_weights, trained_size
 from tripleshot.task_batches import TaskBatchSampler
-from tripleshot.training import Losses, Observer
+from tripleshot.training import Losses, Stage
 
 
 @dataclass(frozen=True)
-class MetaRSettings:
+class MetaRSettings(MetaSettings):
     """Everything that decides what MetaR is and how it learns.
 
     Attributes:
-        width: d, size of the embeddings.
         dropout: rate in the network that makes a relation's vector.
-        inner_rate: beta, how far the gradient of the examples' loss moves a relation's vector; 0 leaves it.
-        regime: draw episodes from the train tasks alone, or from background relations as well.
-        background_share: how often a background relation is drawn in the in-train regime.
-        batch_size: B, queries of a step.
-        relations_per_step: how many relations share them, each with a support of its own.
-        num_negatives: wrong answers a query.
-        margin: gamma of the ranking loss.
-        pretrained: folder of a run of an embedding method whose vectors to start from; empty starts at random.
         faithful: train as the public code does: the examples' loss is minimised, too, their gradient is divided by the
             number of relations in a step, and from the first validation on there is no dropout and batch norm is fixed.
-        steps: training steps.
-        learning_rate: of Adam.
-        schedule: how the learning rate goes down.
-        warmup: steps over which it rises.
-        clip: largest gradient norm; 0 does not clip.
-        validate_every: steps between validations.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        patience: validations without a better one before training stops; 0 never stops early.
-        checkpoint_every: steps between checkpoints.
-        seed: of everything random.
     """
 
-    width: int = 100
-    dropout: float = 0.5
-    inner_rate: float = 5.0
-    regime: Regime = "in-train"
-    background_share: float = 0.85
-    batch_size: int = 3072
-    relations_per_step: int = 1024
-    num_negatives: int = 1
-    margin: float = 1.0
-    pretrained: str = ""
-    faithful: bool = False
-    steps: int = 100_000
-    learning_rate: float = 1e-3
-    schedule: Schedule = "constant"
-    warmup: int = 0
-    clip: float = 0.0
-    validate_every: int = 1000
-    valid_queries: int = 0
     patience: int = 30
-    checkpoint_every: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_settings(self)
+    faithful: bool = False
 
 
 def paper() -> MetaRSettings:
@@ -143,21 +99,11 @@ class MetaR(nn.Module):
         return self.third(states).mean(1)
 
 
-class MetaRMethod:
+class MetaRMethod(Learner[MetaRSettings, MetaR]):
     """MetaR on one dataset."""
 
     Settings = MetaRSettings
     presets = PRESETS
-
-    def __init__(self, settings: MetaRSettings | None = None, device: str = "cpu") -> None:
-        """Choose settings, the fast preset by default; the network is made when the dataset is known."""
-        self.settings = settings or fast()
-        self.device = torch.device(device)
-
-    @classmethod
-    def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> "MetaRMethod":
-        """Make the method from settings as a run keeps them."""
-        return cls(MetaRSettings(**settings), device)
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Make an untrained network for the vocabulary of a dataset."""
@@ -167,31 +113,17 @@ class MetaRMethod:
         self.module = MetaR(dataset.graph.num_entities, shots, width, dropout).to(self.device)
         self._relation: LastSupport[Tensor] = LastSupport()
 
-    def fit(
-        self,
-        dataset: FewShotDataset,
-        shots: int,
-        folder: Path | None = None,
-        resume: bool = False,
-        observer: Observer | None = None,
-    ) -> None:
-        """Train, and keep the weights that were best on the valid tasks.
-
-        Args:
-            dataset: background, train tasks to learn from, valid tasks to choose on.
-            shots: K.
-            folder: where weights, checkpoint and log go; None keeps nothing on disk.
-            resume: go on from the checkpoint in the folder.
-            observer: is told about every step.
-        """
-        settings = self.settings
+    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
+        """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
         self.prepare(dataset, shots)
-        if settings.pretrained:
-            self._start_from(Path(settings.pretrained))
-        sampler = sampler_of(settings, dataset, shots)
-        stage = stage_of(settings, lambda step, chance: self._losses(sampler, step, chance), bool(dataset.valid))
-        fitting = fitting_of(settings, dataset, shots, folder, resume, observer)
-        fit_module(self, self.module, [stage], fitting, self._relation.forget)
+        if self.settings.pretrained:
+            self._start_from(Path(self.settings.pretrained))
+        sampler = batches_of(self.settings, dataset, shots)
+        return [self.stage("episodes", lambda step, chance: self._losses(sampler, step, chance), bool(dataset.valid))]
+
+    def forget(self) -> None:
+        """Drop the relation that was asked about last."""
+        self._relation.forget()
 
     @torch.no_grad()
     def _start_from(self, folder: Path) -> None:

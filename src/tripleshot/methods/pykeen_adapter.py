@@ -19,20 +19,20 @@ from tripleshot.corruption import CorruptedBatch, CorruptingSampler, Triples, co
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError, nearest
+from tripleshot.learning_settings import LearningSettings
 from tripleshot.method import FloatArray
-from tripleshot.methods.fitting import Fitting, fit_module
 from tripleshot.methods.known_supports import KnownSupports
+from tripleshot.methods.learner import Learner
 from tripleshot.optimizers import OptimizerKind
-from tripleshot.schedules import Schedule
 from tripleshot.storage import load_vocabulary
-from tripleshot.training import Losses, Observer, Stage, Watching
+from tripleshot.training import Losses, Stage
 
 SCORED_AT_ONCE = 4096  # candidates; it bounds memory
 NUM_COMPARED = 64  # random tails that a new relation's examples are set against
 
 
 @dataclass(frozen=True)
-class PyKEENSettings:
+class PyKEENSettings(LearningSettings):
     """Everything that decides how a model of PyKEEN learns; what is not here is as PyKEEN has it.
 
     Attributes:
@@ -42,16 +42,6 @@ class PyKEENSettings:
         bernoulli: replace the head more often where a head has many tails; else as often as not.
         filtered: redraw wrong triples that are known to be true.
         optimizer: which one.
-        steps: training steps.
-        learning_rate: of the optimizer.
-        schedule: how the learning rate goes down.
-        warmup: steps over which it rises.
-        clip: largest gradient norm; 0 does not clip.
-        validate_every: steps between validations.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        patience: validations without a better one before training stops; 0 never stops early.
-        checkpoint_every: steps between checkpoints.
-        seed: of everything random.
     """
 
     width: int = 100
@@ -60,16 +50,6 @@ class PyKEENSettings:
     bernoulli: bool = True
     filtered: bool = False
     optimizer: OptimizerKind = "adam"
-    steps: int = 10_000
-    learning_rate: float = 1e-3
-    schedule: Schedule = "linear"
-    warmup: int = 200
-    clip: float = 0.0
-    validate_every: int = 1000
-    valid_queries: int = 500
-    patience: int = 5
-    checkpoint_every: int = 1000
-    seed: int = 0
 
 
 class PyKEENFamily:
@@ -113,50 +93,30 @@ class _Kept(nn.Module):
         self.register_buffer("supports", supports)
 
 
-class PyKEENMethod:
+class PyKEENMethod(Learner[PyKEENSettings, _Kept]):
     """A model of PyKEEN on one dataset."""
 
     def __init__(self, variant: str, settings: PyKEENSettings | None = None, device: str = "cpu") -> None:
         """Choose a model and its settings; it is made when the dataset is known."""
-        self.variant, self.settings = variant, settings or PyKEENSettings()
-        self.device = torch.device(device)
+        super().__init__(settings or PyKEENSettings(), device)
+        self.variant = variant
 
-    def fit(
-        self,
-        dataset: FewShotDataset,
-        shots: int,
-        folder: Path | None = None,
-        resume: bool = False,
-        observer: Observer | None = None,
-    ) -> None:
-        """Train on true and wrong triples, and keep the weights that were best on the valid tasks.
-
-        Args:
-            dataset: background, train tasks and examples to learn from, valid tasks to choose on.
-            shots: K.
-            folder: where weights, checkpoint and log go; None keeps nothing on disk.
-            resume: go on from the checkpoint in the folder.
-            observer: is told about every step.
-        """
+    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
+        """Make an untrained model, and return how it is trained, on the examples of valid and test tasks, too."""
         settings, num_entities = self.settings, dataset.graph.num_entities
         triples = collect_triples(dataset, shots)
         self._make(triples, num_entities)
         sampler = CorruptingSampler(
             triples, num_entities, settings.batch_size, settings.num_negatives, settings.bernoulli, settings.filtered
         )
-        stage = Stage(
-            "embedding",
-            lambda step, chance: self._losses(sampler.draw(chance)),
-            settings.steps,
-            settings.learning_rate,
-            settings.schedule,
-            settings.warmup,
-            validates=bool(dataset.valid),
-            optimizer=settings.optimizer,
-        )
-        watching = Watching(settings.validate_every, settings.patience, settings.checkpoint_every, settings.clip)
-        fitting = Fitting(dataset, shots, settings.valid_queries, settings.seed, watching, folder, resume, observer)
-        fit_module(self, self.module, [stage], fitting, self._constrain)
+        return [
+            self.stage(
+                "embedding",
+                lambda step, chance: self._losses(sampler.draw(chance)),
+                bool(dataset.valid),
+                settings.optimizer,
+            )
+        ]
 
     def _make(self, triples: Triples, num_entities: int) -> None:
         from pykeen.models import model_resolver  # type: ignore[missing-import]
@@ -178,7 +138,7 @@ class PyKEENMethod:
         self._known = KnownSupports(triples.supports)
         self._alike: dict[bytes, int] = {}
 
-    def _constrain(self) -> None:
+    def forget(self) -> None:
         """Bring the weights back to where the model wants them, as PyKEEN does after every update."""
         self.module.model.post_parameter_update()
         self._alike.clear()
@@ -236,7 +196,7 @@ class PyKEENMethod:
         shots = weight_shapes(folder).get("supports", (0, 1, 2))[1]
         self._make(collect_triples(dataset, shots), dataset.graph.num_entities)
         load_weights(self.module, folder)
-        self._constrain()
+        self.forget()
         self.module.eval()
 
 

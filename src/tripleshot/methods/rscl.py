@@ -4,7 +4,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from tripleshot.attending import attend
 from tripleshot.checkpoints import load_weights
-from tripleshot.config import PRESETS, RSCLSettings, fast
+from tripleshot.config import PRESETS, RSCLSettings
 from tripleshot.contexts import RELATION, ContextExtractor, Contexts, Tokens
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
@@ -23,34 +22,24 @@ from tripleshot.explaining import first_neighbors
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Attention, FloatArray
 from tripleshot.methods.evidence_features import EvidenceFeatures, Examples
-from tripleshot.methods.fitting import Fitting, fit_module
 from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.learner import Learner
 from tripleshot.methods.rscl_training import PRETRAINED, RSCLTraining
 from tripleshot.rscl import RSCL, Batch, Representation
 from tripleshot.storage import RunVocabulary, load_vocabulary, save_vocabulary
 from tripleshot.text_encoder import TextEncoder
-from tripleshot.training import Observer, Stage, Watching
+from tripleshot.training import Stage
 
 FEWEST_CONTEXTS = 32  # scored at once: fewer are not worth a thread
 FEATURES_AT_ONCE = 16_384  # pairs; it bounds memory
 
 
-class RSCLMethod:
+class RSCLMethod(Learner[RSCLSettings, RSCL]):
     """Relation-specific context learning (the paper's model) on one dataset."""
 
     Settings = RSCLSettings
     presets = PRESETS
-
-    def __init__(self, settings: RSCLSettings | None = None, device: str = "cpu") -> None:
-        """Choose settings, the fast preset by default; the network is made when the dataset is known."""
-        self.settings = settings or fast()
-        self.device = torch.device(device)
-
-    @classmethod
-    def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> "RSCLMethod":
-        """Make the method from settings as a run keeps them."""
-        return cls(RSCLSettings(**settings), device)
 
     @property
     def graph(self) -> KnowledgeGraph:
@@ -92,34 +81,16 @@ class RSCLMethod:
         left_out = features.kinds.columns_of(self.settings.without_evidence)
         return EvidenceHead(len(left_out), self.settings.evidence_width, torch.from_numpy(left_out))
 
-    def fit(
-        self,
-        dataset: FewShotDataset,
-        shots: int,
-        folder: Path | None = None,
-        resume: bool = False,
-        observer: Observer | None = None,
-    ) -> None:
-        """Pre-train, train, and keep the weights that were best on the valid tasks.
-
-        Args:
-            dataset: background, train tasks to learn from, valid tasks to choose on.
-            shots: K.
-            folder: where weights, checkpoint and log go; None keeps nothing on disk.
-            resume: go on from the checkpoint in the folder.
-            observer: is told about every step.
-        """
-        settings = self.settings
+    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
+        """Make an untrained network and return its stages: pre-training, evidence, episodes, as the settings say."""
         self.prepare(dataset)
-        watching = Watching(settings.validate_every, settings.patience, settings.checkpoint_every, settings.clip)
-        fitting = Fitting(dataset, shots, settings.valid_queries, settings.seed, watching, folder, resume, observer)
-        if folder is not None and settings.train_edges:
+        if folder is not None and self.settings.train_edges:
             save_vocabulary(self.dataset.graph, folder)
-        if settings.pretrained:
-            self._start_from(Path(settings.pretrained))
+        if self.settings.pretrained:
+            self._start_from(Path(self.settings.pretrained))
         training = RSCLTraining(self, shots)
         training.begin()
-        fit_module(self, self.module, training.stages(folder), fitting, self._forget)
+        return training.stages(folder)
 
     def _start_from(self, folder: Path) -> None:
         """Take the weights that another run had when its pre-training was over; evidence has no part in it.
@@ -138,7 +109,8 @@ class RSCLMethod:
         graph = self.dataset.graph
         return None if trained.fits(graph) else {"elements.weight": trained_rows(self.tokens, graph, trained)}
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Drop the encoded examples."""
         self._encoded.forget()
 
     def stages(self, shots: int, folder: Path | None = None) -> list[Stage]:
@@ -227,7 +199,7 @@ class RSCLMethod:
 
     def _load(self, folder: Path, rows: dict[str, IntArray] | None = None) -> None:
         load_weights(self.module, folder, rows)
-        self._forget()
+        self.forget()
         self.module.eval()
 
     def attention(self, support: IntArray, head: int, tail: int) -> Attention:

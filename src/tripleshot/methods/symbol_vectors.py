@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from tripleshot.checkpoints import load_weights
+from tripleshot.checkpoints import WEIGHTS, load_weights
 from tripleshot.dataset import FewShotDataset
 from tripleshot.embedding_models import conjugate
 from tripleshot.errors import InputError
@@ -92,3 +93,12 @@ def _trained_rows(trained: RunVocabulary, graph: KnowledgeGraph) -> dict[str, np
         "entities": np.append(np.where(entities < 0, no_entity, entities), no_entity),
         "relations": np.concatenate([forward, inverse, [no_relation]]),
     }
+
+
+def trained_size(folder: Path, name: str) -> int:
+    """Return how many rows some weights of a run have: what they were made for is not always in the settings."""
+    try:
+        with safe_open(folder / WEIGHTS, framework="pt") as file:
+            return file.get_slice(name).get_shape()[0]
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{folder / WEIGHTS}: not readable as weights of this method: {error}") from None
