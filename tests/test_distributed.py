@@ -75,6 +75,7 @@ def test_rscl_trains_in_two_processes(tmp_path: Path, resume: bool):
     (tmp_path / "graph.tsv").write_text("\n".join(lines))
     settings = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 8, "--pretraining-steps", 3)
     words = ("-m", "tripleshot", "train", tmp_path / "graph.tsv", tmp_path / "run", "--threads", 1)
+    settings = (*settings, "--method", "rscl")
     done = torchrun(*words, *settings, "--steps", 4)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("trained;") == 1

@@ -87,7 +87,7 @@ def test_a_variant_is_named_beside_its_method_and_a_wrong_one_is_refused_with_a_
 def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):
     monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
     save_dataset(tiny, tmp_path / "tiny")
-    words = ("train", tmp_path / "tiny", tmp_path / "run", "--shots", 3)
+    words = ("train", tmp_path / "tiny", tmp_path / "run", "--method", "rscl", "--shots", 3)
     assert run(*words, "--budget", "1s")[0] == 0
     assert json.loads((tmp_path / "run" / "config.json").read_text())["budget"] == 1.0
     code, _, err = run("train", tmp_path / "tiny", tmp_path / "other", "--budget", "0s")

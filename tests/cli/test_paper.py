@@ -142,7 +142,8 @@ def test_mistakes_are_one_clear_line_and_train_nothing(paper, out, words, messag
 
 
 def test_any_triple_can_be_looked_at(paper, run, out, tmp_path):
-    run("train", tmp_path / "tiny", tmp_path / "run", "--preset", "quick", "--steps", 2, "--pretraining-steps", 2)
+    few = ("--steps", 2, "--pretraining-steps", 2)
+    run("train", tmp_path / "tiny", tmp_path / "run", "--method", "rscl", "--preset", "quick", *few)
     words = ("--run", tmp_path / "run", "--head", "person:1", "--relation", "works in", "--tail", "city:1")
     code, _, err = paper("attention", *words)
     assert (code, err) == (0, "")

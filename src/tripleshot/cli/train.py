@@ -78,7 +78,7 @@ def train_command(
     data: str,
     run: Path,
     *,
-    method: str = "rscl",
+    method: str = "rscl+",
     shots: int = 5,
     preset: str = "fast",
     config: Path | None = None,
@@ -101,11 +101,13 @@ def train_command(
         The folder to write: config.json, vocabulary.arrow, weights.safetensors, log.jsonl, a checkpoint and, once it is
         trained, calibration.json, which turns scores into confidence.
     method
-        What to train; `tripleshot methods` lists them. One that does not learn makes a run, too, that can be asked.
+        What to train: our own unless you say otherwise, `rscl` for the paper's; `tripleshot methods` lists them. One
+        that does not learn makes a run, too, that can be asked.
     shots
         K, the number of examples per relation.
     preset
-        Where settings start from: `fast` for two CPU cores; RSCL also has `paper` and `wiki-one`, as published.
+        Where settings start from: `fast` for two CPU cores; RSCL also has `paper` and `wiki-one`, as published, and
+        `rscl+` has `contexts`.
     config
         A TOML file with settings in place of the preset's.
     settings
