@@ -150,12 +150,12 @@ def test_a_figure_is_drawn(run, tmp_path):
 
 
 SMALL = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 8)
-TINY_RUN = (*SMALL, "--pretraining-steps", 4, "--steps", 6)
+TINY_RUN = ("--method", "rscl", *SMALL, "--pretraining-steps", 4, "--steps", 6)
 
 
 def test_a_method_is_trained_evaluated_and_not_overwritten(run, triples, tmp_path):
     run("data", "make", triples, tmp_path / "mine", "--types-from-names")
-    words = ("train", tmp_path / "mine", tmp_path / "run", "--method", "rscl", "--shots", 2, *TINY_RUN, "--validate-every", 3)
+    words = ("train", tmp_path / "mine", tmp_path / "run", "--shots", 2, *TINY_RUN, "--validate-every", 3)
     code, out, err = run(*words)
     assert (code, err) == (0, "")
     assert "tripleshot evaluate" in out
@@ -172,7 +172,7 @@ def test_a_method_is_trained_evaluated_and_not_overwritten(run, triples, tmp_pat
 
 def test_a_run_refuses_other_data(run, triples, tmp_path):
     run("data", "make", triples, tmp_path / "mine", "--types-from-names")
-    run("train", tmp_path / "mine", tmp_path / "run", "--method", "rscl", "--shots", 2, *TINY_RUN)
+    run("train", tmp_path / "mine", tmp_path / "run", "--shots", 2, *TINY_RUN)
     code, _, err = run("evaluate", "atlas", "--run", tmp_path / "run")
     assert code == 1
     assert "the weights would not fit its ids" in err
