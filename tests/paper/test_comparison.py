@@ -12,6 +12,8 @@ def result(method, mrr, spent=0.0, seed=0, **more):
     return {
         "method": method,
         "seed": seed,
+        "seconds": 20.0,
+        "queries": 50,
         "config": {"regime": "in-train"} if method == "metar" else {},
         "micro": {"mrr": mrr, "hits@10": mrr, "hits@5": mrr, "hits@1": mrr},
         **({"training": training} if spent else {}),
@@ -71,7 +73,7 @@ def test_seeds_are_averaged_and_their_spread_is_shown():
 
 def test_a_method_that_does_not_learn_is_a_row_without_training():
     line = lay_out(compare(RESULTS, "tiny", 5, 30)).lines[0]
-    assert line.cells == ("degree", ".071", ".071", ".071", ".071", "none", "", "")
+    assert line.cells == ("degree", ".071", ".071", ".071", ".071", "none", "2.5", "", "")
 
 
 def test_shares_are_written_as_papers_do():

@@ -10,7 +10,7 @@ from tripleshot.paper.published import METRICS, Published, published_for
 from tripleshot.variants import Variant, variant_of
 
 FAR_BEHIND = 0.03  # of MRR below the published figure: worth a look at the learning curve
-HEADINGS = ("method", "MRR", "Hits@10", "Hits@5", "Hits@1", "training", "weights", "")
+HEADINGS = ("method", "MRR", "Hits@10", "Hits@5", "Hits@1", "training", "answers/s", "weights", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,11 @@ class Row:
     def seconds(self) -> float:
         """Seconds of training, validations and checkpoints included, the mean over seeds; 0 for what does not learn."""
         return mean(result.get("training", {}).get("spent", 0.0) for result in self.results)
+
+    @property
+    def answers_per_second(self) -> float:
+        """Queries ranked in a second, the mean over seeds."""
+        return mean(result["queries"] / max(result["seconds"], 1e-3) for result in self.results)
 
     @property
     def parameters(self) -> int:
@@ -122,6 +127,7 @@ def _row_document(row: Row) -> dict[str, Any]:
         "micro": {name: row.metric(name) for name in METRICS},
         **({"spread": {name: row.spread(name) for name in METRICS}} if len(row.results) > 1 else {}),
         "seconds": row.seconds,
+        "answers_per_second": row.answers_per_second,
         "parameters": row.parameters,
         **({"pretrained": row.pretrained} if row.pretrained else {}),
         "behind_published": row.behind,
@@ -196,7 +202,8 @@ def _cells(row: Row) -> tuple[str, ...]:
         remarks.append(f"{len(row.results)} seeds")
     metrics = [_with_spread(row.metric(name), row.spread(name)) for name in METRICS]
     seconds = f"{row.seconds:,.0f} s" if row.seconds else "none"
-    return row.method, *metrics, seconds, _count(row.parameters) if row.parameters else "", "; ".join(remarks)
+    weights = _count(row.parameters) if row.parameters else ""
+    return row.method, *metrics, seconds, _rate(row.answers_per_second), weights, "; ".join(remarks)
 
 
 def _published_cells(figure: Published, notes: dict[str, int]) -> tuple[str, ...]:
@@ -204,7 +211,7 @@ def _published_cells(figure: Published, notes: dict[str, int]) -> tuple[str, ...
     remarks = [] if figure.is_comparable else ["not comparable"]
     if figure.note:
         remarks.append(f"[{notes.setdefault(figure.note, len(notes) + 1)}]")
-    return f"{figure.name}, {figure.source}", *metrics, "", "", " ".join(remarks)
+    return f"{figure.name}, {figure.source}", *metrics, "", "", "", " ".join(remarks)
 
 
 def short(value: float) -> str:
@@ -214,6 +221,10 @@ def short(value: float) -> str:
 
 def _count(number: int) -> str:
     return f"{number / 1e6:.2f} M" if number >= 1e5 else f"{number:,}"
+
+
+def _rate(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
 
 
 def _with_spread(value: float, spread: float | None) -> str:
