@@ -32,6 +32,7 @@ STARTS = {
     "faan": "transe",
     "gana": "transe",
     "metar@pre-train": "transe",
+    "transr": "transe",
 }
 """The embedding method whose vectors each method starts from in its paper."""
 

@@ -1,18 +1,19 @@
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 import torch
 
 from tripleshot.dataset import FewShotDataset
+from tripleshot.dataset_files import content_hash
 from tripleshot.embedding_models import SCORINGS, Relations
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
 from tripleshot.methods import embedding
 from tripleshot.methods.embedding import EmbeddingMethod
 from tripleshot.methods.embedding_settings import DEFAULTS, EmbeddingSettings
-from tripleshot.storage import save_vocabulary
+from tripleshot.storage import RunConfig, save_config, save_vocabulary
 
 QUICK = EmbeddingSettings(
     width=8,
@@ -171,3 +172,19 @@ def test_a_run_goes_by_names_on_a_graph_that_has_grown(tiny, tmp_path):
 def test_settings_that_make_no_sense_are_refused(change):
     with pytest.raises(InputError):
         replace(QUICK, **change)
+
+
+def test_a_method_starts_from_the_vectors_of_another(tiny, tmp_path):
+    settings = replace(QUICK, steps=3)
+    first = EmbeddingMethod("transe", settings)
+    first.fit(tiny, 3, tmp_path)
+    config = RunConfig("transe", asdict(settings), 3, "tiny", tiny.name, content_hash(tiny), "train", None)
+    save_config(config, tmp_path)
+    later = EmbeddingMethod("transr", replace(settings, pretrained=str(tmp_path)))
+    later.begin(tiny, 3, None)
+    for name in ("entities.weight", "relations.vectors"):
+        assert torch.equal(later.module.state_dict()[name], first.module.state_dict()[name])
+    for variant, width in (("rescal", settings.width), ("transr", settings.width + 1)):
+        other = EmbeddingMethod(variant, replace(settings, pretrained=str(tmp_path), width=width))
+        with pytest.raises(InputError, match="as wide and for as many relations"):
+            other.begin(tiny, 3, None)

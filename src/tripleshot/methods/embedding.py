@@ -13,20 +13,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors import safe_open
 from torch import Tensor
 
-from tripleshot.checkpoints import load_weights, weight_shapes
+from tripleshot.checkpoints import WEIGHTS, load_weights, weight_shapes
 from tripleshot.corruption import CorruptingSampler, Triples, collect_triples
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
 from tripleshot.embedding_models import SCORINGS, EmbeddingModel, Relations
+from tripleshot.errors import InputError
 from tripleshot.losses import corruption_loss
 from tripleshot.method import FloatArray
 from tripleshot.methods.embedding_settings import DEFAULTS, EmbeddingSettings
 from tripleshot.methods.known_supports import KnownSupports, in_order
 from tripleshot.methods.learner import Learner
 from tripleshot.methods.relation_fitting import fit_relation
-from tripleshot.storage import RunVocabulary, load_vocabulary
+from tripleshot.storage import RunVocabulary, load_config, load_vocabulary, require_same_data
 from tripleshot.training import Losses, Stage
 
 SCORED_AT_ONCE = 16_384  # candidates; it bounds memory
@@ -68,7 +70,22 @@ class EmbeddingMethod(Learner[EmbeddingSettings, EmbeddingModel]):
 
     def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
         """Make untrained vectors, and return how they are trained, on the examples of valid and test tasks, too."""
-        return [self.prepare(collect_triples(dataset, shots), dataset.graph.num_entities, bool(dataset.valid))]
+        stage = self.prepare(collect_triples(dataset, shots), dataset.graph.num_entities, bool(dataset.valid))
+        if self.settings.pretrained:
+            self._start_from(Path(self.settings.pretrained), dataset)
+        return [stage]
+
+    @torch.no_grad()
+    def _start_from(self, folder: Path, dataset: FewShotDataset) -> None:
+        """Take the vectors of entities and relations that another method has learnt from the same triples."""
+        require_same_data(load_config(folder), dataset)
+        own, trained = self.module.state_dict(), weight_shapes(folder)
+        for name in ("entities.weight", "relations.vectors"):
+            if name not in own or trained.get(name) != own[name].shape:
+                raise InputError(f"{folder}: has no {name} as wide and for as many relations as {self.variant} needs")
+        with safe_open(folder / WEIGHTS, framework="pt") as file:
+            for name in ("entities.weight", "relations.vectors"):
+                own[name].copy_(file.get_tensor(name))
 
     def forget(self) -> None:
         """Drop the relations that were fitted on the spot."""

@@ -24,6 +24,8 @@ class EmbeddingSettings(LearningSettings):
         filtered: redraw wrong triples that are known to be true.
         fitting_steps: steps in which a relation that training has not seen is fitted to its examples; 0 keeps the
             closed form.
+        pretrained: folder of a run whose vectors to start from, on the same data with as many examples, as TransR
+            starts from TransE; empty starts at random.
         optimizer: which one; both touch only the embeddings in use.
         clip: largest gradient norm of what relations are made of; 0 does not clip.
     """
@@ -38,6 +40,7 @@ class EmbeddingSettings(LearningSettings):
     bernoulli: bool = True
     filtered: bool = False
     fitting_steps: int = 50
+    pretrained: str = ""
     optimizer: OptimizerKind = "adagrad"
     steps: int = 80_000
     learning_rate: float = 0.1
