@@ -1,16 +1,18 @@
 import json
+import re
 import sys
 from dataclasses import replace
 
 import pytest
 
 from tripleshot.cli import main
-from tripleshot.cli.compare import read_methods, read_pairs, read_shots
+from tripleshot.cli.compare import read_methods, read_pairs, read_shots, show
 from tripleshot.config import fast
 from tripleshot.dataset_files import save_dataset
 from tripleshot.errors import InputError
 from tripleshot.methods import METHODS
 from tripleshot.methods.rscl import RSCLMethod
+from tripleshot.paper.comparison import compare
 
 SMALL = {"width": 16, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16, "relations_per_step": 1}
 
@@ -82,6 +84,18 @@ def test_a_variant_is_named_beside_its_method_and_a_wrong_one_is_refused_with_a_
     assert read_methods("metar, metar@pre-train") == ("metar", "metar@pre-train")
     with pytest.raises(InputError, match="did you mean 'without-local'"):
         read_methods("rscl@without-locals")
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_figures_are_readable_in_a_narrow_terminal(columns, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    metrics = {"mrr": 0.1234, "hits@10": 0.2345, "hits@5": 0.3456, "hits@1": 0.0123}
+    training = {"spent": 1234.0, "parameters": 1000, "pretrained": {"method": "transe", "spent": 540.0}}
+    result = {"method": "gana", "seed": 0, "config": {}, "queries": 10, "seconds": 2, "micro": metrics}
+    show(compare([{**result, "training": training}], "nell-one", 5, 1800))
+    shown = capsys.readouterr().out
+    assert re.search(r"gana +\.123 +\.23[45] +\.346 +\.012 +1,234 s +5\.0", shown)
+    assert "starts from transe, 540 s more" in shown
 
 
 def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tripleshot.atomic import write_file
@@ -26,6 +27,7 @@ from tripleshot.training import Observer
 from tripleshot.variants import STARTS, Variant
 
 NUMERIC = range(1, len(HEADINGS) - 1)
+ROOMY = 110  # columns of a terminal that has room for everything
 
 
 class LiveReport:
@@ -123,18 +125,22 @@ def compare_command(
 
 
 def show(comparison: Comparison) -> None:
-    """Print the table."""
+    """Print the table; in a narrow terminal weights are left out and remarks stand below it."""
     asked = f"{comparison.dataset} {comparison.split}, {comparison.shots}-shot"
     title = f"{asked}, at most {comparison.budget:,.0f} s of training"
-    table = Table(title=title, title_justify="left")
-    for place, heading in enumerate(HEADINGS):
-        is_remark = place == len(HEADINGS) - 1
-        table.add_column(heading, justify="right" if place in NUMERIC else "left", no_wrap=not is_remark)
+    shown = len(HEADINGS) if console.width >= ROOMY else NUMERIC.stop - 1
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for place, heading in enumerate(HEADINGS[:shown]):
+        is_number = place in NUMERIC
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number)
     layout = lay_out(comparison)
     for line in layout.lines:
         name = f"  {line.cells[0]}" if line.is_published else line.cells[0]
-        table.add_row(name, *line.cells[1:], style="dim" if line.is_published else None)
+        table.add_row(name, *line.cells[1:shown], style="dim" if line.is_published else None)
     console.print(table, markup=False)
+    for line in layout.lines:
+        if shown < len(HEADINGS) and line.cells[-1]:
+            console.print(f"{line.cells[0]}: {line.cells[-1]}", markup=False)
     for number, note in enumerate(layout.notes, 1):
         console.print(f"[{number}] {note}", style="dim", markup=False)
 
