@@ -25,7 +25,7 @@ def nell_table() -> str:
         for path in sorted((RESULTS / "nell-one").glob(f"*-seed-*-{shots}-shot.json")):
             document = json.loads(path.read_text())
             minutes = f"{document['training']['seconds'] / 60:.0f} min"
-            name = f"`{document['method']}`{without_contexts(document['config'])}, seed {document['seed']}"
+            name = f"`{document['method']}`, seed {document['seed']}"
             lines.append(row(name, shots, minutes, measured(document)))
         for found in published_rows(shots):
             values = tuple(found.metrics[name] for name in METRICS)
@@ -44,7 +44,7 @@ def relations_table() -> str:
     names = {"linked": ["linked"], "evidence": ["evidence"]}
     names |= {
         "rscl": ["rscl-seed-0", "rscl-seed-1"],
-        "rscl+ without contexts": ["rscl+evidence-seed-0", "rscl+evidence-seed-1"],
+        "rscl+": ["rscl+-seed-0", "rscl+-seed-1"],
     }
     found = {
         title: [read(f"nell-one/{name}-5-shot.json")["relations"] for name in named] for title, named in names.items()
@@ -55,11 +55,6 @@ def relations_table() -> str:
         name = relation.removeprefix("concept:")
         lines.append(f"| `{name}` | {figures['queries']} | {' | '.join(short(value) for value in values)} |")
     return "\n".join(lines)
-
-
-def without_contexts(config: dict[str, Any]) -> str:
-    """Say so if a run of RSCL has no encoder."""
-    return "" if config.get("use_global", True) or config.get("use_local", True) else " without contexts"
 
 
 def measured(document: dict[str, Any]) -> tuple[float, ...]:
