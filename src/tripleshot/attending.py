@@ -5,6 +5,7 @@ from torch import Tensor
 
 from tripleshot.contexts import PAD, Neighbors
 from tripleshot.encoder import Packing
+from tripleshot.factorised import FactorisedRSCL, HalfBatch
 from tripleshot.method import Attention, FloatArray, Surroundings
 from tripleshot.rscl import RSCL, Batch, NearLayout, Representation
 
@@ -31,12 +32,31 @@ def attend(module: RSCL, batch: Batch, examples: Representation, of_head: Neighb
     )
 
 
+@torch.inference_mode()
+def attend_halves(
+    module: FactorisedRSCL, both: HalfBatch, examples: Representation, of_head: Neighbors, of_tail: Neighbors
+) -> Attention:
+    """Return the weights behind one score, given both halves; there is no map of a context never read as a whole."""
+    read, share = module.read(both), module.global_share
+    query = module.join(*(read.rows(torch.tensor([side], device=both.tokens.device)) for side in (0, 1)))
+    locally: tuple[FloatArray | None, FloatArray | None] = (None, None)
+    if module.local_encoder is not None and share < 1:
+        _, weights = module.local_encoder.neighbors(*module.near(both))
+        locally = _plain(weights[0]), _plain(weights[1])
+    return Attention(
+        _surroundings(of_head, locally[0]),
+        _surroundings(of_tail, locally[1]),
+        _plain(module.support_weights(query.globally, examples.globally)[0]) if share > 0 else None,
+        _plain(module.support_weights(query.locally, examples.locally)[0]) if share < 1 else None,
+    )
+
+
 def _local_weights(module: RSCL, batch: Batch) -> tuple[FloatArray | None, FloatArray | None]:
     """Return the local encoder's weights of the head's and of the tail's pairs, the nearest slot first: shapes (p,)."""
     if module.local_encoder is None:
         return None, None
     states = module.states(batch, batch.near())
-    _, weights = module.local_encoder.neighbors(states, NearLayout.of(batch), batch.max_neighbors)
+    _, weights = module.local_encoder.neighbors(states, NearLayout.of(batch))
     return _plain(weights[0]), _plain(weights[1])
 
 

@@ -29,6 +29,9 @@ class RSCLSettings(LearningSettings):
         max_neighbors: p, pairs on each side of a context.
         max_distant: q, distant neighbors among them at most; 0 uses direct neighbors only (ablation).
         top_neighbors: which neighbors come first in validation and test: in file order, or rare relations first.
+        factorised: read what is around the head and around the tail apart, so that a candidate is encoded once for all
+            queries; not in the paper.
+        connected: contexts begin with what joins head and tail, and mark it; not in the paper.
         train_edges: show the triples of the train tasks as edges, too, but to no episode those of its own task; the
             paper's contexts show the background alone.
         text: read the names and labels of entities and relations, too; not in the paper.
@@ -74,6 +77,8 @@ class RSCLSettings(LearningSettings):
     max_neighbors: int = 8
     max_distant: int = 5
     top_neighbors: TopNeighbors = "file"
+    factorised: bool = False
+    connected: bool = False
     train_edges: bool = False
     text: bool = False
     relation_token: RelationToken = "shared"
@@ -112,6 +117,11 @@ class RSCLSettings(LearningSettings):
             raise InputError("without both encoders nothing is left of RSCL, unless --evidence is given")
         if self.batch_size % self.relations_per_step:
             raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
+        if self.factorised and (self.connected or self.relation_token != "shared" or self.masking_weight):
+            raise InputError(
+                "a factorised encoder knows one side alone: not what joins the two (connected), nor the relation "
+                "(relation_token), and it does not mask in episodes (masking_weight 0)"
+            )
         if self.max_neighbors < 3:
             raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
         for name in ("dropout", "global_share", "background_share", "hard_share", "evidence_dropout"):

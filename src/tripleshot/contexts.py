@@ -64,12 +64,14 @@ class Neighbors:
         entities: shape (n, p), the entity at the other end.
         num_direct: shape (n,), how many of the first pairs are direct; distant ones follow.
         num_pairs: shape (n,), how many pairs there are in all.
+        roles: shape (n, p), what the other end is to the opposite entity; None where contexts know no roles.
     """
 
     relations: npt.NDArray[np.int64]
     entities: npt.NDArray[np.int64]
     num_direct: npt.NDArray[np.int64]
     num_pairs: npt.NDArray[np.int64]
+    roles: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +94,13 @@ class Contexts:
     Attributes:
         tokens: shape (n, 4p + 3), [PAD] at the outer ends.
         direct_heads: shape (n,), number of direct pairs of the head; `direct_tails` of the tail.
+        roles: shape (n, 4p + 3), of the pairs' tokens; None where contexts know no roles.
     """
 
     tokens: npt.NDArray[np.int64]
     direct_heads: npt.NDArray[np.int64]
     direct_tails: npt.NDArray[np.int64]
+    roles: npt.NDArray[np.int64] | None = None
 
 
 class ContextExtractor:
@@ -142,16 +146,20 @@ class ContextExtractor:
             chance: chooses neighbors at random, as in training; None takes the first ones, as in validation and test.
             hidden: edges that must not be seen: the target edge, or all edges of the target relation.
         """
+        return self.join(heads, tails, relation_tokens, *self.sides(heads, tails, chance, hidden))
+
+    def sides(
+        self,
+        heads: IntArray,
+        tails: IntArray,
+        chance: np.random.Generator | None = None,
+        hidden: Hidden | None = None,
+    ) -> tuple[Neighbors, Neighbors]:
+        """Return what stands around the heads and around the tails; one head may be asked about with many tails."""
         of_tails = hidden
         if hidden is not None and hidden.others is not None:
             of_tails = Hidden(hidden.relations, np.asarray(heads, dtype=np.int64))
-        return self.join(
-            heads,
-            tails,
-            relation_tokens,
-            self.neighbors(heads, chance, hidden),
-            self.neighbors(tails, chance, of_tails),
-        )
+        return self.neighbors(heads, chance, hidden), self.neighbors(tails, chance, of_tails)
 
     def join(
         self,
@@ -173,7 +181,22 @@ class ContextExtractor:
         tokens[:, 2 * p + 3 :: 2] = np.where(of_tails.relations < 0, PAD, of_tails.relations + NUM_SPECIAL)
         tokens[:, 2 * p + 4 :: 2] = self._entity_tokens(of_tails)
         counts = (np.broadcast_to(side.num_direct, len(tokens)) for side in (of_heads, of_tails))
-        return Contexts(tokens, *counts)
+        return Contexts(tokens, *counts, roles=self._join_roles(tokens, of_heads.roles, of_tails.roles))
+
+    def _join_roles(
+        self,
+        tokens: npt.NDArray[np.int64],
+        of_heads: npt.NDArray[np.int64] | None,
+        of_tails: npt.NDArray[np.int64] | None,
+    ) -> npt.NDArray[np.int64] | None:
+        """Give both tokens of a pair its role."""
+        if of_heads is None or of_tails is None:
+            return None
+        p = self.max_neighbors
+        roles = np.zeros_like(tokens)
+        roles[:, : 2 * p] = np.repeat(of_heads[:, ::-1], 2, axis=1)
+        roles[:, 2 * p + 3 :] = np.repeat(of_tails, 2, axis=1)
+        return roles
 
     def neighbors(
         self, entities: IntArray, chance: np.random.Generator | None = None, hidden: Hidden | None = None

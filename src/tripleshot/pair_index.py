@@ -15,6 +15,9 @@ from tripleshot.graph import KnowledgeGraph
 
 NOTHING = -1  # hides no relation
 
+Hiding = int | npt.NDArray[np.int64]
+"""A relation that is hidden from all pairs, or one for each of them."""
+
 
 @dataclass(frozen=True, eq=False)
 class CommonNeighbors:
@@ -63,7 +66,7 @@ class PairIndex:
         return np.where(least == most, least, NOTHING - 1)
 
     def links(
-        self, heads: IntArray, tails: IntArray, hidden: int = NOTHING
+        self, heads: IntArray, tails: IntArray, hidden: Hiding = NOTHING
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the edges between the members of each pair.
 
@@ -75,11 +78,12 @@ class PairIndex:
         found = np.flatnonzero(rows >= 0)
         positions, places = csr.expand(self._edges, rows[found])
         relations = self.relations[positions].astype(np.int64)
-        seen = relations % self._num_relations != hidden
-        return found[places][seen], relations[seen]
+        owners = found[places]
+        seen = relations % self._num_relations != _hidden_from(owners, hidden)
+        return owners[seen], relations[seen]
 
     def neighbors(
-        self, entities: IntArray, hidden: int = NOTHING
+        self, entities: IntArray, hidden: Hiding = NOTHING
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the neighbors of entities, each once.
 
@@ -88,10 +92,10 @@ class PairIndex:
             middles: the neighbor.
         """
         rows, owners = csr.expand(self._rows, np.asarray(entities, dtype=np.int64))
-        seen = self._only[rows] != hidden
+        seen = self._only[rows] != _hidden_from(owners, hidden)
         return owners[seen], self._middles[rows[seen]]
 
-    def common(self, heads: IntArray, tails: IntArray, hidden: int = NOTHING) -> CommonNeighbors:
+    def common(self, heads: IntArray, tails: IntArray, hidden: Hiding = NOTHING) -> CommonNeighbors:
         """Return the entities that are next to both members of each pair, without the two themselves."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
         sizes = np.diff(self._rows)
@@ -101,13 +105,14 @@ class PairIndex:
         middles = self._middles[near]
         far = self._find(more[owners], middles)
         kept = (far >= 0) & (middles != heads[owners]) & (middles != tails[owners])
-        kept &= (self._only[near] != hidden) & (self._only[far] != hidden)
+        unseen = _hidden_from(owners, hidden)
+        kept &= (self._only[near] != unseen) & (self._only[far] != unseen)
         owners, middles, near, far = owners[kept], middles[kept], near[kept], far[kept]
         turned = is_turned[owners]
         return CommonNeighbors(owners, middles, np.where(turned, far, near), np.where(turned, near, far))
 
     def paths(
-        self, common: CommonNeighbors, hidden: int = NOTHING
+        self, common: CommonNeighbors, hidden: Hiding = NOTHING
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Spell out the paths of two steps through common neighbors, one for each pair of parallel edges.
 
@@ -123,9 +128,20 @@ class PairIndex:
         turns = np.arange(len(places)) - (np.cumsum(lengths) - lengths)[places]
         first = self.relations[starts[places] + turns // widths[places]].astype(np.int64)
         back = self.relations[ends[places] + turns % widths[places]].astype(np.int64)
-        seen = (first % self._num_relations != hidden) & (back % self._num_relations != hidden)
+        unseen = _hidden_from(common.owners[places], hidden)
+        seen = (first % self._num_relations != unseen) & (back % self._num_relations != unseen)
         second = (back + self._num_relations) % (2 * self._num_relations)
         return common.owners[places[seen]], first[seen], second[seen]
+
+    def first_relations(self, rows: IntArray, hidden: Hiding = NOTHING) -> npt.NDArray[np.int64]:
+        """Return the first relation that joins the pair of each row, if there is one that is not hidden."""
+        positions, owners = csr.expand(self._edges, np.asarray(rows, dtype=np.int64))
+        relations = self.relations[positions].astype(np.int64)
+        seen = relations % self._num_relations != _hidden_from(owners, hidden)
+        found, first = np.unique(owners[seen], return_index=True)
+        result = np.full(len(rows), NOTHING)
+        result[found] = relations[seen][first]
+        return result
 
     def _find(self, first: IntArray, second: IntArray) -> npt.NDArray[np.int64]:
         """Return the row of each pair, -1 where nothing joins the two."""
@@ -134,3 +150,8 @@ class PairIndex:
             return np.full(len(keys), -1)
         rows = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[rows] == keys, rows, -1)
+
+
+def _hidden_from(owners: npt.NDArray[np.int64], hidden: Hiding) -> Hiding:
+    """Return what is hidden from the pair that each edge belongs to."""
+    return hidden if isinstance(hidden, int) else hidden[owners]

@@ -1,6 +1,7 @@
 """RSCL: the hierarchical attention network and the hybrid attentive aggregator (paper, sections IV-B and IV-C)."""
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,30 @@ from tripleshot.contexts import PAD, RELATION, ContextExtractor, Contexts
 from tripleshot.encoder import Encoder, Packing, PooledDropout
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.text_encoder import TextEncoder
+
+
+class Sequences(Protocol):
+    """What the encoder reads, as `Batch` has it."""
+
+    @property
+    def tokens(self) -> Tensor:
+        """[PAD] where there is nothing."""
+        ...
+
+    @property
+    def positions(self) -> Tensor:
+        """Of each token."""
+        ...
+
+    @property
+    def relation(self) -> Tensor | None:
+        """What stands for the few-shot relation instead of its token's embedding, if anything."""
+        ...
+
+    @property
+    def roles(self) -> Tensor | None:
+        """What neighbors are to the opposite entity, where contexts know it."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +47,7 @@ class Batch:
         direct_heads: shape (n,), number of direct pairs of the head; `direct_tails` of the tail.
         max_neighbors: p.
         relation: shape (n, d), what stands for the few-shot relation instead of its token's embedding, if anything.
+        roles: shape (n, 4p + 3), what neighbors are to the opposite entity; None where contexts know no roles.
     """
 
     tokens: Tensor
@@ -30,6 +56,7 @@ class Batch:
     direct_tails: Tensor
     max_neighbors: int
     relation: Tensor | None = None
+    roles: Tensor | None = None
 
     def rows(self, last: int) -> "Batch":
         """Return the first contexts only."""
@@ -40,6 +67,7 @@ class Batch:
             direct_heads=self.direct_heads[:last],
             direct_tails=self.direct_tails[:last],
             relation=None if self.relation is None else self.relation[:last],
+            roles=None if self.roles is None else self.roles[:last],
         )
 
     @classmethod
@@ -47,7 +75,8 @@ class Batch:
         """Move contexts to a device."""
         arrays = (contexts.tokens, extractor.positions(contexts), contexts.direct_heads, contexts.direct_tails)
         tokens, positions, heads, tails = (torch.tensor(array, device=device) for array in arrays)
-        return cls(tokens, positions, heads, tails, extractor.max_neighbors)
+        roles = None if contexts.roles is None else torch.tensor(contexts.roles, device=device)
+        return cls(tokens, positions, heads, tails, extractor.max_neighbors, roles=roles)
 
     def near(self) -> Tensor:
         """Tell which slots hold the triple itself or a direct neighbor: shape (n, 4p + 3)."""
@@ -96,34 +125,37 @@ class LocalNeighborEncoder(nn.Module):
         self.norm = nn.LayerNorm(2 * width)
         self.dropout = dropout
 
-    def forward(self, states: Tensor, layout: "NearLayout", max_neighbors: int) -> Tensor:
+    def forward(self, states: Tensor, layout: "NearLayout") -> Tensor:
         """Return local-aware representations.
 
         Args:
             states: shape (num_near, d), states of the near slots, packed row by row.
             layout: says which slots those are.
-            max_neighbors: p.
 
         Returns:
             shape (n, 2d).
         """
-        pairs, _ = self.neighbors(states, layout, max_neighbors)
         head, relation, tail = states[layout.triples].unbind(1)
-        related = self.relate(relation)
-        gathered = self.dropout(self.return_to_width(pairs)).unflatten(0, (-1, 2))
-        return self.norm(torch.cat([head + gathered[:, 0] + related, tail + gathered[:, 1] + related], dim=1))
+        ends = torch.stack([head, tail], dim=1).flatten(0, 1)
+        sides = self.sides(states, layout, ends, self.relate(relation).repeat_interleave(2, dim=0))
+        return self.norm(sides.unflatten(0, (-1, 2)).flatten(1))
 
-    def neighbors(self, states: Tensor, layout: "NearLayout", max_neighbors: int) -> tuple[Tensor, Tensor]:
+    def sides(self, states: Tensor, layout: "NearLayout", ends: Tensor, related: Tensor) -> Tensor:
+        """Return what each head and each tail is with its neighbors and the relation, shape (num_sides, d)."""
+        pairs, _ = self.neighbors(states, layout)
+        return ends + self.dropout(self.return_to_width(pairs)) + related
+
+    def neighbors(self, states: Tensor, layout: "NearLayout") -> tuple[Tensor, Tensor]:
         """Aggregate direct neighbors.
 
         Returns:
-            gathered: shape (2n, 2d), the weighted neighbors of each head and each tail, zero where there are none.
-            weights: shape (2n, p), attention of each side's pairs from the nearest slot outwards.
+            gathered: shape (sides, 2d), the weighted neighbors of each head and each tail, zero where there are none.
+            weights: shape (sides, p), attention of each side's pairs from the nearest slot outwards.
         """
         pairs = torch.cat([states[layout.entities], states[layout.relations]], dim=1)  # (num_pairs, 2d)
         logits = functional.leaky_relu(pairs @ (self.weigh.weight @ self.combine.weight).squeeze(0))
-        grid = logits.new_full((2 * len(layout.triples) * max_neighbors,), -1e30)
-        weights = grid.index_copy(0, layout.cells, logits).view(-1, max_neighbors).softmax(1)
+        grid = logits.new_full((layout.num_sides * layout.max_neighbors,), -1e30)
+        weights = grid.index_copy(0, layout.cells, logits).view(-1, layout.max_neighbors).softmax(1)
         weighted = pairs * weights.view(-1)[layout.cells, None]
         gathered = pairs.new_zeros(len(weights), pairs.shape[1]).index_add(0, layout.sides, weighted)
         return self.combine(gathered), weights  # W1 is linear: once for a weighted sum, not for each pair in it
@@ -134,10 +166,12 @@ class NearLayout:
     """Where things stand among the packed near states.
 
     Attributes:
-        triples: shape (n, 3), head, relation and tail.
+        triples: shape (n, 3), head, relation and tail; of halves shape (n, 2), relation and entity.
         entities: shape (num_pairs,), entity of each direct pair; `relations` its relation.
         sides: shape (num_pairs,), 2i for the head of triple i, 2i + 1 for its tail.
-        cells: shape (num_pairs,), the pair's place in a (2n, p) grid.
+        cells: shape (num_pairs,), the pair's place in a grid of all sides and p columns.
+        num_sides: how many heads and tails there are.
+        max_neighbors: p.
     """
 
     triples: Tensor
@@ -145,6 +179,8 @@ class NearLayout:
     relations: Tensor
     sides: Tensor
     cells: Tensor
+    num_sides: int
+    max_neighbors: int
 
     @classmethod
     def of(cls, batch: Batch) -> "NearLayout":
@@ -161,7 +197,19 @@ class NearLayout:
         entities = torch.where(is_tail, anchor + 4 + 2 * index, anchor - 2 - 2 * index)
         relations = torch.where(is_tail, anchor + 3 + 2 * index, anchor - 1 - 2 * index)
         triples = heads[:, None] + torch.arange(3, device=device)
-        return cls(triples, entities, relations, sides, sides * batch.max_neighbors + index)
+        cells = sides * batch.max_neighbors + index
+        return cls(triples, entities, relations, sides, cells, len(counts), batch.max_neighbors)
+
+    @classmethod
+    def of_halves(cls, num_direct: Tensor, max_neighbors: int) -> "NearLayout":
+        """Count through the near slots of halves: each row is relation, entity, pairs."""
+        starts = (2 + 2 * num_direct).cumsum(0) - 2 - 2 * num_direct
+        sides = torch.repeat_interleave(num_direct)
+        index = torch.arange(len(sides), device=sides.device) - (num_direct.cumsum(0) - num_direct)[sides]
+        relations = starts[sides] + 2 + 2 * index
+        center = starts[:, None] + torch.arange(2, device=sides.device)
+        cells = sides * max_neighbors + index
+        return cls(center, relations + 1, relations, sides, cells, len(num_direct), max_neighbors)
 
 
 class RSCL(nn.Module):
@@ -181,6 +229,7 @@ class RSCL(nn.Module):
         scale_attention: bool = True,
         evidence: EvidenceHead | None = None,
         text: TextEncoder | None = None,
+        num_roles: int = 0,
     ) -> None:
         """Make the network.
 
@@ -197,6 +246,7 @@ class RSCL(nn.Module):
             scale_attention: divide by the root of the width in the aggregator's attention, as FAAN does.
             evidence: weighs what is known of a pair beside its context; not in the paper.
             text: reads names; what it makes of them is added to the elements' own vectors. Not in the paper.
+            num_roles: what a neighbor can be to the opposite entity, where contexts say so; not in the paper.
         """
         super().__init__()
         self.global_share = (global_share if use_local else 1.0) if use_global else 0.0
@@ -208,22 +258,27 @@ class RSCL(nn.Module):
         self.encoder = Encoder(width, num_layers, num_heads, self.dropout) if use_global else None
         self.local_encoder = LocalNeighborEncoder(width, self.dropout) if use_local else None
         self.evidence, self.text = evidence, text
+        self.roles = nn.Embedding(num_roles, width) if num_roles else None
         nn.init.normal_(self.elements.weight, std=width**-0.5)
         nn.init.normal_(self.positions.weight, std=width**-0.5)
+        if self.roles is not None:
+            nn.init.zeros_(self.roles.weight)
 
-    def embed(self, batch: Batch, packing: Packing) -> Tensor:
+    def embed(self, batch: Sequences, packing: Packing) -> Tensor:
         """Return the packed input embeddings: element plus position (equation 4), normed as in BERT."""
         tokens = batch.tokens.view(-1)[packing.rows]
         elements = self.elements(tokens)
         if self.text is not None:
             elements = elements + self.text(tokens)
+        if self.roles is not None and batch.roles is not None:
+            elements = elements + self.roles(batch.roles.view(-1)[packing.rows])
         if batch.relation is not None:
             own = batch.relation[packing.rows // batch.tokens.shape[1]]
             elements = torch.where((tokens == RELATION)[:, None], own, elements)
         return self.dropout(self.embedding_norm(elements + self.positions(batch.positions.view(-1)[packing.rows])))
 
-    def states(self, batch: Batch, read: Tensor) -> Tensor:
-        """Return final hidden states, packed, of the slots where `read`, shape (n, 4p + 3), is true."""
+    def states(self, batch: Sequences, read: Tensor) -> Tensor:
+        """Return final hidden states, packed, of the slots where `read`, as large as the tokens, is true."""
         packing = Packing.of(batch.tokens != PAD)
         wanted = read.reshape(-1)[packing.rows].nonzero().squeeze(1)
         embedded = self.embed(batch, packing)
@@ -236,7 +291,7 @@ class RSCL(nn.Module):
             return Representation(triples.mean(1), triples.new_zeros(len(triples), 0))
         states = self.states(batch, batch.near())
         layout = NearLayout.of(batch)
-        locally = self.local_encoder(states, layout, batch.max_neighbors)
+        locally = self.local_encoder(states, layout)
         return Representation(states[layout.triples].mean(1), locally)  # equation 5
 
     def score(self, queries: Representation, support: Representation) -> Tensor:

@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from tripleshot.methods.matching import KeptCodes, MatchingProcessor, PairEncoder
+from tripleshot.methods.kept_codes import KeptCodes
+from tripleshot.methods.matching import MatchingProcessor, PairEncoder
 
 
 def test_two_steps_of_matching_by_hand():

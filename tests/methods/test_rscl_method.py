@@ -48,7 +48,7 @@ def plain_scores(method, support, head, tails):
         heads, ends = np.append(support[:, 0], head), np.append(support[:, 1], tail)
         contexts = method.extractor.extract(heads, ends, RELATION)
         batch = Batch.of(contexts, method.extractor)
-        relation = {"shared": None, "own": method.untrained, "difference": difference(method, support)}
+        relation = {"shared": None, "own": method.reader.untrained, "difference": difference(method, support)}
         vector = relation[method.settings.relation_token]
         encoded = method.module(batch if vector is None else replace(batch, relation=vector.repeat(len(heads), 1)))
         scores.append(method.module.score(encoded.rows(len(support)), encoded.rows(0, len(support))).item())
@@ -70,6 +70,8 @@ def plain_scores(method, support, head, tails):
         {"relations_per_step": 4, "regime": "in-train", "num_negatives": 2},
         {"relations_per_step": 2, "relation_token": "own", "regime": "in-train"},
         {"relations_per_step": 2, "relation_token": "difference"},
+        {"connected": True},
+        {"connected": True, "relations_per_step": 4, "regime": "in-train", "train_edges": True},
     ],
     ids=str,
 )
@@ -221,7 +223,7 @@ def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_th
     without = replace(tiny, test=(Task.of(task.name, np.delete(task.pairs, 3, axis=0)), *tiny.test[1:]))
     scores = []
     for dataset in (tiny, without):
-        method = RSCLMethod(replace(QUICK, train_edges=True, evidence=True))
+        method = RSCLMethod(replace(QUICK, train_edges=True, connected=True, evidence=True))
         method.prepare(dataset)
         scores.append(method.score(task.support(3), head, candidates))
     assert np.array_equal(scores[0], scores[1])

@@ -4,8 +4,6 @@ An entity's code does not depend on the pair it stands in. In training it is com
 an episode; in scoring it is kept between the questions, for as long as the weights stay the same.
 """
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +14,11 @@ from torch.nn import functional
 from tripleshot.csr import IntArray
 from tripleshot.episodes import Episode
 from tripleshot.method import FloatArray
+from tripleshot.methods.kept_codes import KeptCodes
 from tripleshot.methods.symbol_vectors import SymbolVectors
 from tripleshot.neighbor_encoders import NeighborFinder, Neighborhoods
 
 CANDIDATES_AT_ONCE = 1024  # bounds the memory of scoring
-MAX_KEPT = 250_000  # codes kept between questions: 100 MB at width 100
 
 
 class PairEncoder(nn.Module):
@@ -142,50 +140,6 @@ def encode_episode(
     codes = matcher.encode(finder.find(entities, chance, episode.hidden))
     coded = codes[torch.from_numpy(places.reshape(pairs.shape)).to(codes.device)].flatten(1)
     return EpisodePairs(*coded.split([len(episode.support), len(episode.queries), len(negatives)]))
-
-
-class KeptCodes:
-    """Codes of entities, each computed when it is first asked for; a bounded number is kept, for any thread to use."""
-
-    def __init__(self, num_entities: int, encode: Callable[[IntArray], Tensor], max_kept: int = MAX_KEPT) -> None:
-        """Keep nothing yet; `encode` returns the codes of entities, shape (n, d)."""
-        self._encode, self._max_kept = encode, max_kept
-        self._places = np.full(num_entities, -1, dtype=np.int64)
-        self._lock = threading.Lock()
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop all codes: the weights have changed."""
-        with self._lock:
-            self._drop()
-
-    def of(self, entities: IntArray) -> Tensor:
-        """Return the codes of entities: shape (n, d)."""
-        with self._lock:
-            asked = np.unique(entities)
-            missing = asked[self._places[asked] < 0]
-            if self._num_kept + len(missing) > self._max_kept:
-                self._drop()
-                missing = asked
-            if len(missing):
-                self._keep(missing, self._encode(missing))
-            places = torch.from_numpy(self._places[entities])
-            return self._table[places.to(self._table.device)]
-
-    def _drop(self) -> None:
-        self._places[:] = -1
-        self._num_kept, self._table = 0, torch.empty(0)
-
-    def _keep(self, entities: IntArray, codes: Tensor) -> None:
-        last = self._num_kept + len(entities)
-        if last > len(self._table):
-            larger = codes.new_empty(max(last, min(2 * len(self._table), self._max_kept)), codes.shape[1])
-            if self._num_kept:
-                larger[: self._num_kept] = self._table[: self._num_kept]
-            self._table = larger
-        self._table[self._num_kept : last] = codes
-        self._places[entities] = np.arange(self._num_kept, last)
-        self._num_kept = last
 
 
 @torch.inference_mode()

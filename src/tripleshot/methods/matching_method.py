@@ -13,8 +13,9 @@ from tripleshot.episodes import EpisodeSampler
 from tripleshot.losses import ranking_loss
 from tripleshot.method import FloatArray
 from tripleshot.methods.episode_settings import NeighborSettings, sampler_of
+from tripleshot.methods.kept_codes import KeptCodes
 from tripleshot.methods.learner import Learner
-from tripleshot.methods.matching import KeptCodes, Matcher, encode_episode, score_tails
+from tripleshot.methods.matching import Matcher, encode_episode, score_tails
 from tripleshot.methods.symbol_vectors import restore_weights
 from tripleshot.neighbor_encoders import NeighborFinder
 from tripleshot.training import Losses, Stage

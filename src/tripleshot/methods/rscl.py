@@ -1,32 +1,31 @@
 """RSCL as a method: it learns from masked contexts and episodes, and scores each candidate by its own context."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
-from tripleshot.attending import attend
 from tripleshot.checkpoints import load_weights
 from tripleshot.config import PRESETS, RSCLSettings
-from tripleshot.contexts import RELATION, ContextExtractor, Contexts, Tokens
+from tripleshot.connected_contexts import NUM_ROLES, ConnectedExtractor
+from tripleshot.contexts import ContextExtractor, Tokens
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.explaining import first_neighbors
+from tripleshot.factorised import FactorisedRSCL
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Attention, FloatArray
+from tripleshot.methods.context_reader import ContextReader
 from tripleshot.methods.evidence_features import EvidenceFeatures, Examples
+from tripleshot.methods.half_reader import HalfReader
 from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.learner import Learner
 from tripleshot.methods.rscl_training import PRETRAINED, RSCLTraining
-from tripleshot.rscl import RSCL, Batch, Representation
+from tripleshot.rscl import RSCL
 from tripleshot.storage import RunVocabulary, load_vocabulary, save_vocabulary
 from tripleshot.text_encoder import TextEncoder
 from tripleshot.training import Stage
@@ -53,12 +52,13 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         graph = dataset.graph
         num_tasks = len(dataset.train) if settings.relation_token == "own" else 0
         self.tokens = Tokens(graph.num_relations, num_tasks, graph.num_entities)
-        self.extractor = ContextExtractor(
+        extractor = ConnectedExtractor if settings.connected else ContextExtractor
+        self.extractor = extractor(
             graph, self.tokens, settings.max_neighbors, settings.max_distant, settings.top_neighbors
         )
         self.features = EvidenceFeatures(graph, settings.text) if settings.evidence else None
         torch.manual_seed(settings.seed)
-        self.module = RSCL(
+        self.module = (FactorisedRSCL if settings.factorised else RSCL)(
             len(self.tokens) if settings.reads_contexts else 1,
             settings.max_neighbors,
             settings.width,
@@ -71,11 +71,16 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
             settings.scale_attention,
             self._evidence_head(self.features) if self.features else None,
             TextEncoder(graph, self.tokens, settings.width) if settings.text and settings.reads_contexts else None,
+            NUM_ROLES if settings.connected else 0,
         ).to(self.device)
-        untrained = torch.randn(settings.width, generator=torch.Generator().manual_seed(settings.seed))
-        self.untrained = untrained.mul(settings.width**-0.5).to(self.device)
-        self._encoded: LastSupport[Representation] = LastSupport()
+        self.reader = self._reader()
         self._examples: LastSupport[Examples] = LastSupport()
+
+    def _reader(self) -> ContextReader:
+        reading = (self.extractor, self.settings, self.device)
+        if isinstance(self.module, FactorisedRSCL):
+            return HalfReader(self.module, *reading)
+        return ContextReader(self.module, *reading)
 
     def _evidence_head(self, features: EvidenceFeatures) -> EvidenceHead:
         left_out = features.kinds.columns_of(self.settings.without_evidence)
@@ -93,16 +98,17 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         return training.stages(folder)
 
     def _start_from(self, folder: Path) -> None:
-        """Take the weights that another run had when its pre-training was over; evidence has no part in it.
+        """Take the weights that another run had when its pre-training was over; evidence and roles have no part in it.
 
         A run that sees the train tasks as edges can start from one that did not.
         """
         trained, graph = load_vocabulary(folder), self.dataset.graph
         if trained is None or not trained.begins(graph):
             raise InputError(f"{folder}: was not trained on the entities and relations of {self.dataset.name}")
-        evidence, self.module.evidence = self.module.evidence, None
-        load_weights(self.module, folder, self._rows(trained), PRETRAINED, only_own=True)
-        self.module.evidence = evidence
+        module = self.module
+        own, module.evidence, module.roles = (module.evidence, module.roles), None, None
+        load_weights(module, folder, self._rows(trained), PRETRAINED, only_own=True)
+        module.evidence, module.roles = own
 
     def _rows(self, trained: RunVocabulary) -> dict[str, IntArray] | None:
         """Return which rows of a run's table the tokens here take; None if all are the same."""
@@ -110,32 +116,19 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         return None if trained.fits(graph) else {"elements.weight": trained_rows(self.tokens, graph, trained)}
 
     def forget(self) -> None:
-        """Drop the encoded examples."""
-        self._encoded.forget()
+        """Drop what was encoded with weights that have changed since."""
+        self.reader.forget()
 
     def stages(self, shots: int, folder: Path | None = None) -> list[Stage]:
         """Return what training goes through: masked contexts of the background, then episodes."""
         return RSCLTraining(self, shots).stages(folder)
-
-    def _asking(self, contexts: Contexts, support: IntArray) -> Batch:
-        """Make a batch of contexts that ask about a relation known by its examples alone."""
-        batch = Batch.of(contexts, self.extractor, self.device)
-        if self.settings.relation_token == "shared":
-            return batch
-        relation = self.untrained if self.settings.relation_token == "own" else self.difference(support)
-        return replace(batch, relation=relation.expand(len(batch.tokens), -1))
-
-    def difference(self, support: IntArray) -> Tensor:
-        """Return mean(t) - mean(h) over the examples' element embeddings, shape (..., d); queries play no part."""
-        embedded = self.module.elements(torch.from_numpy(self.tokens.entities(support)).to(self.device))
-        return embedded[..., 1, :].mean(-2) - embedded[..., 0, :].mean(-2)
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by the contexts of (head, relation, tail), and by evidence where the settings say so."""
         self.module.eval()
         contexts = np.zeros(len(tails), dtype=np.float32)
         if self.settings.reads_contexts:
-            contexts = self.score_contexts(support, head, tails)
+            contexts = self.reader.score(support, head, tails)
         if self.features is None or self.module.evidence is None:
             return contexts
         with torch.inference_mode():
@@ -156,41 +149,6 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         features = self.features
         return self._examples.get(support, lambda: features.examples(support))
 
-    def score_contexts(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score a bounded number of contexts at a time; those of the support are encoded only once."""
-        encoded_support = self._encode_support(support)
-        of_head = self.extractor.neighbors(np.array([head]))
-
-        @torch.inference_mode()
-        def score_some(some: IntArray) -> FloatArray:
-            contexts = self.extractor.join(np.array([head]), some, RELATION, of_head, self.extractor.neighbors(some))
-            encoded = self.module(self._asking(contexts, support))
-            return self.module.score(encoded, encoded_support).cpu().numpy()
-
-        share = -(-len(tails) // torch.get_num_threads())  # few candidates: some for each thread
-        size = min(self.settings.batch_contexts, max(share, FEWEST_CONTEXTS))
-        parts = [tails[start : start + size] for start in range(0, len(tails), size)]
-        return np.concatenate([np.empty(0, dtype=np.float32), *self._in_threads(score_some, parts)])
-
-    def _in_threads(self, work: Callable[[IntArray], FloatArray], parts: list[IntArray]) -> list[FloatArray]:
-        """Work on each part in a thread of its own: on a CPU half again as fast as all threads on one part."""
-        threads = torch.get_num_threads()
-        if threads == 1 or len(parts) == 1 or self.device.type != "cpu":
-            return [work(part) for part in parts]
-        try:
-            with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-                return list(pool.map(work, parts))
-        finally:
-            torch.set_num_threads(threads)
-
-    @torch.inference_mode()
-    def _encode_support(self, support: IntArray) -> Representation:
-        def encode() -> Representation:
-            contexts = self.extractor.extract(support[:, 0], support[:, 1])
-            return self.module(self._asking(contexts, support))
-
-        return self._encoded.get(support, encode)
-
     def restore(self, dataset: FewShotDataset, folder: Path) -> None:
         """Take the weights of a run; what this dataset names and the run has never seen is read as [MASK]."""
         self.prepare(dataset)
@@ -208,7 +166,4 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
             graph = self.dataset.graph
             return Attention(first_neighbors(graph, head), first_neighbors(graph, tail))
         self.module.eval()
-        of_head, of_tail = (self.extractor.neighbors(np.array([entity])) for entity in (head, tail))
-        contexts = self.extractor.join(np.array([head]), np.array([tail]), RELATION, of_head, of_tail)
-        examples = self._encode_support(support)
-        return attend(self.module, self._asking(contexts, support), examples, of_head, of_tail)
+        return self.reader.attention(support, head, tail)

@@ -36,7 +36,7 @@ class RSCLPlusMethod(RSCLMethod):
         evidence = self.module.evidence
         found = find_reasons(evidence, self.features, self.examples_of(support), head, tail)
         if self.settings.reads_contexts:
-            score = float(self.score_contexts(support, head, np.array([tail]))[0])
+            score = float(self.reader.score(support, head, np.array([tail]))[0])
             weight = float(evidence.trust.detach().exp()) * score
             found.append(Reason("context", "what is around both is like what is around the examples", weight))
         return sorted(found, key=lambda reason: -reason.weight)

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from tripleshot.checkpoints import save_weights
-from tripleshot.contexts import NUM_SPECIAL, RELATION, Hidden
+from tripleshot.contexts import Hidden
 from tripleshot.episodes import Episode, EpisodeSampler
 from tripleshot.losses import listwise_loss, ranking_loss
 from tripleshot.masking import mask, masking_loss
@@ -124,10 +123,10 @@ class RSCLTraining:
         module.dropout.begin(step)
         episodes = self._draw(chance)
         if module.evidence is None:
-            scores, losses = self._read_contexts(episodes, chance)
+            scores, losses = self.method.reader.read(episodes, chance)
         else:
             episodes, evidence = self._choose(episodes, chance)
-            scores, losses = self._read_contexts(episodes, chance)
+            scores, losses = self.method.reader.read(episodes, chance)
             scores = module.evidence.trust.exp() * scores + evidence
         if settings.ranking_loss == "softmax":
             return {"ranking": listwise_loss(scores, self._weights(episodes)), **losses}
@@ -161,52 +160,6 @@ class RSCLTraining:
 
     def _weights(self, episodes: list[Episode]) -> Tensor:
         return torch.from_numpy(np.stack([episode.weights for episode in episodes])).to(self.method.device)
-
-    def _read_contexts(self, episodes: list[Episode], chance: np.random.Generator) -> tuple[Tensor, Losses]:
-        """Score true and wrong tails by contexts: shape (relations, B, 1 + n), the true one first; and mask."""
-        method, settings, module = self.method, self.settings, self.method.module
-        support = np.stack([episode.support for episode in episodes])  # (relations, K, 2)
-        queries = np.stack([episode.queries for episode in episodes])  # (relations, B, 2)
-        negatives = np.stack([episode.negatives for episode in episodes])  # (relations, B, n)
-        repeated = np.broadcast_to(queries[:, :, :1], negatives.shape)
-        heads = np.concatenate([support[..., 0].ravel(), queries[..., 0].ravel(), repeated.ravel()])
-        tails = np.concatenate([support[..., 1].ravel(), queries[..., 1].ravel(), negatives.ravel()])
-        asked = np.concatenate(
-            [
-                np.repeat(np.arange(len(episodes)), part[0].size)
-                for part in (support[..., 0], queries[..., 0], negatives)
-            ]
-        )
-        hidden = np.array([-1 if episode.hidden is None else episode.hidden for episode in episodes])
-        contexts = method.extractor.extract(
-            heads,
-            tails,
-            self._relation_tokens(episodes)[asked],
-            chance,
-            Hidden(hidden[asked]) if hidden.max() >= 0 else None,
-        )
-        batch = Batch.of(contexts, method.extractor, method.device)
-        if settings.relation_token == "difference":
-            batch = replace(batch, relation=method.difference(support)[torch.from_numpy(asked).to(method.device)])
-        encoded = module(batch)
-        num_support, num_true = support[..., 0].size, support[..., 0].size + queries[..., 0].size
-        of_support = encoded.rows(0, num_support).of_relations(len(episodes))
-        positive = module.score(encoded.rows(num_support, num_true).of_relations(len(episodes)), of_support)
-        negative = module.score(encoded.rows(num_true).of_relations(len(episodes)), of_support)
-        negative = negative.unflatten(1, (-1, settings.num_negatives))
-        losses: Losses = {}
-        if settings.masking_weight:
-            masked = mask(batch.rows(num_true), method.tokens)
-            loss = masking_loss(module, masked, method.tokens, settings.num_sampled)
-            losses["masking"] = settings.masking_weight * loss
-        return torch.cat([positive[..., None], negative], -1), losses
-
-    def _relation_tokens(self, episodes: list[Episode]) -> npt.NDArray[np.int64]:
-        """Return what stands between head and tail in each episode's contexts."""
-        if self.settings.relation_token != "own":
-            return np.full(len(episodes), RELATION)
-        first = self.method.tokens.first_task
-        return np.array([first + e.task if e.hidden is None else NUM_SPECIAL + e.hidden for e in episodes])
 
     def _features(self, episodes: list[Episode]) -> Tensor:
         """Return the features of true and wrong tails: shape (relations, B, 1 + n, number of features)."""
