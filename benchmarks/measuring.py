@@ -15,13 +15,13 @@ import torch
 
 from tripleshot.catalog import load_dataset
 from tripleshot.config import RSCLSettings
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import PAD
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.dataset_files import content_hash
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.methods.rscl import RSCLMethod
 from tripleshot.results import commit
-from tripleshot.rscl import Batch
 from tripleshot.vocabulary import Vocabulary
 
 SHOTS = 5

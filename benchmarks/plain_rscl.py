@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tripleshot.config import RSCLSettings
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import NUM_SPECIAL, PAD, RELATION, Tokens
 from tripleshot.csr import IntArray
 from tripleshot.episodes import Episode
@@ -21,7 +22,7 @@ from tripleshot.graph import KnowledgeGraph
 from tripleshot.losses import ranking_loss
 from tripleshot.masking import mask
 from tripleshot.method import FloatArray
-from tripleshot.rscl import RSCL, Batch, Representation
+from tripleshot.rscl import RSCL, Representation
 
 Pair = tuple[int, int]  # relation and entity of an edge that leaves the entity in question
 

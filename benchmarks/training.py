@@ -40,13 +40,13 @@ from measuring import (
 from plain_rscl import PlainMethod
 from tripleshot.checkpoints import TrainingProgress
 from tripleshot.config import RSCLSettings, paper
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import NUM_SPECIAL
 from tripleshot.dataset import FewShotDataset
 from tripleshot.episodes import EpisodeSampler
 from tripleshot.masking import mask
 from tripleshot.methods.rscl import RSCLMethod
 from tripleshot.results import write_json
-from tripleshot.rscl import Batch
 from tripleshot.training import Stage, Trainer, Watching
 
 

@@ -12,11 +12,11 @@ from plain_rscl import PlainMethod
 from scoring import sampled_test, score_sets
 from training import PlainTraining, take_turns, train_ours
 from tripleshot.config import RSCLSettings
+from tripleshot.context_batches import Batch
 from tripleshot.evaluation import evaluate
 from tripleshot.losses import ranking_loss
 from tripleshot.masking import mask, masking_loss
 from tripleshot.methods.rscl import RSCLMethod
-from tripleshot.rscl import Batch
 
 SHOTS = 3
 SMALL = RSCLSettings(

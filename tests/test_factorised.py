@@ -9,12 +9,12 @@ import torch
 
 from learning_checks import question
 from tripleshot.config import RSCLSettings
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import PAD
 from tripleshot.episodes import Episode
 from tripleshot.errors import InputError
 from tripleshot.factorised import FactorisedRSCL, HalfBatch
 from tripleshot.methods.rscl import RSCLMethod
-from tripleshot.rscl import Batch
 from tripleshot.storage import save_vocabulary
 
 SETTINGS = RSCLSettings(

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import MASK, PAD, RELATION
 from tripleshot.masking import mask, masking_loss
-from tripleshot.rscl import RSCL, Batch
+from tripleshot.rscl import RSCL
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ import pytest
 import torch
 from torch.nn import functional
 
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import PAD, ContextExtractor, Tokens
-from tripleshot.rscl import RSCL, Batch, Representation
+from tripleshot.rscl import RSCL, Representation
 from tripleshot.vocabulary import Vocabulary
 
 

@@ -3,11 +3,12 @@
 import torch
 from torch import Tensor
 
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import PAD, Neighbors
 from tripleshot.encoder import Packing
 from tripleshot.factorised import FactorisedRSCL, HalfBatch
 from tripleshot.method import Attention, FloatArray, Surroundings
-from tripleshot.rscl import RSCL, Batch, NearLayout, Representation
+from tripleshot.rscl import RSCL, NearLayout, Representation
 
 
 @torch.inference_mode()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.contexts import ContextExtractor, Hidden, Neighbors, Tokens, TopNeighbors
+from tripleshot.contexts import ContextExtractor, Contexts, Hidden, Neighbors, Tokens, TopNeighbors
 from tripleshot.csr import IntArray
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.pair_index import NOTHING, Hiding, PairIndex
@@ -67,6 +67,22 @@ class ConnectedExtractor(ContextExtractor):
         heads, tails = (np.asarray(side, dtype=np.int64) for side in np.broadcast_arrays(heads, tails))
         from_heads, from_tails = self._joining(heads, tails, NOTHING if hidden is None else hidden.relations)
         return self._put_first(from_heads, of_heads), self._put_first(from_tails, of_tails)
+
+    def join(
+        self,
+        heads: IntArray,
+        tails: IntArray,
+        relation_tokens: IntArray | int,
+        of_heads: Neighbors,
+        of_tails: Neighbors,
+    ) -> Contexts:
+        """Put the two sides together; both tokens of a pair have its role."""
+        contexts, p = super().join(heads, tails, relation_tokens, of_heads, of_tails), self.max_neighbors
+        roles = np.full_like(contexts.tokens, NO_ROLE)
+        if of_heads.roles is not None and of_tails.roles is not None:
+            roles[:, : 2 * p] = np.repeat(of_heads.roles[:, ::-1], 2, axis=1)
+            roles[:, 2 * p + 3 :] = np.repeat(of_tails.roles, 2, axis=1)
+        return replace(contexts, roles=roles)
 
     def _joining(
         self, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64], hidden: Hiding

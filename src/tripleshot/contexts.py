@@ -181,22 +181,7 @@ class ContextExtractor:
         tokens[:, 2 * p + 3 :: 2] = np.where(of_tails.relations < 0, PAD, of_tails.relations + NUM_SPECIAL)
         tokens[:, 2 * p + 4 :: 2] = self._entity_tokens(of_tails)
         counts = (np.broadcast_to(side.num_direct, len(tokens)) for side in (of_heads, of_tails))
-        return Contexts(tokens, *counts, roles=self._join_roles(tokens, of_heads.roles, of_tails.roles))
-
-    def _join_roles(
-        self,
-        tokens: npt.NDArray[np.int64],
-        of_heads: npt.NDArray[np.int64] | None,
-        of_tails: npt.NDArray[np.int64] | None,
-    ) -> npt.NDArray[np.int64] | None:
-        """Give both tokens of a pair its role."""
-        if of_heads is None or of_tails is None:
-            return None
-        p = self.max_neighbors
-        roles = np.zeros_like(tokens)
-        roles[:, : 2 * p] = np.repeat(of_heads[:, ::-1], 2, axis=1)
-        roles[:, 2 * p + 3 :] = np.repeat(of_tails, 2, axis=1)
-        return roles
+        return Contexts(tokens, *counts)
 
     def neighbors(
         self, entities: IntArray, chance: np.random.Generator | None = None, hidden: Hidden | None = None

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import MASK, NUM_SPECIAL, PAD, RELATION, Tokens
 from tripleshot.losses import exact_token_loss, sampled_token_loss
-from tripleshot.rscl import RSCL, Batch
+from tripleshot.rscl import RSCL
 
 MASKED_SHARE = 0.15
 TO_MASK, TO_OTHER = 0.8, 0.1  # of the chosen tokens; the others stay as they are

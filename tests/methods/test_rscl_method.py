@@ -7,12 +7,12 @@ from safetensors.torch import load_file
 
 from tripleshot.checkpoints import load_weights
 from tripleshot.config import RSCLSettings
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import RELATION
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
 from tripleshot.methods.rscl import PRETRAINED, RSCLMethod
-from tripleshot.rscl import Batch
 from tripleshot.storage import save_vocabulary
 
 QUICK = RSCLSettings(

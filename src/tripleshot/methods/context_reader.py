@@ -12,13 +12,14 @@ from torch import Tensor
 
 from tripleshot.attending import attend
 from tripleshot.config import RSCLSettings
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import NUM_SPECIAL, RELATION, ContextExtractor, Contexts, Hidden
 from tripleshot.csr import IntArray
 from tripleshot.episodes import Episode
 from tripleshot.masking import mask, masking_loss
 from tripleshot.method import Attention, FloatArray
 from tripleshot.methods.last_support import LastSupport
-from tripleshot.rscl import RSCL, Batch, Representation
+from tripleshot.rscl import RSCL, Representation
 from tripleshot.training import Losses
 
 FEWEST_CONTEXTS = 32  # scored at once: fewer are not worth a thread

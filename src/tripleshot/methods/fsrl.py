@@ -78,18 +78,8 @@ class RecurrentAggregator(nn.Module):
 class FSRL(Matcher):
     """Neighbors to codes, pairs of codes to scores."""
 
-    def __init__(
-        self,
-        num_entities: int,
-        num_relations: int,
-        width: int,
-        dropout: float,
-        encoder_dropout: float,
-        matching_steps: int,
-        padded_to: int = 0,
-    ) -> None:
-        """Make the network; `padded_to` lets so many places take part in the attention, 0 masks padding."""
-        super().__init__(num_entities, num_relations, width, dropout, encoder_dropout, matching_steps, padded_to)
+    def add_layers(self, width: int) -> None:
+        """Make the attention to neighbors, in which padded places take part if they count, and that to examples."""
         self.compare = nn.Linear(2 * width, width)
         self.weigh = nn.Linear(width, 1, bias=False)
         for layer in (self.compare, self.weigh):

@@ -32,18 +32,8 @@ def paper() -> GMatchingSettings:
 class GMatching(Matcher):
     """Neighbors to codes, pairs of codes to scores."""
 
-    def __init__(
-        self,
-        num_entities: int,
-        num_relations: int,
-        width: int,
-        dropout: float,
-        encoder_dropout: float,
-        matching_steps: int,
-        padded_to: int = 0,
-    ) -> None:
-        """Make the network; `padded_to` counts the bias of so many places, 0 counts it once."""
-        super().__init__(num_entities, num_relations, width, dropout, encoder_dropout, matching_steps, padded_to)
+    def add_layers(self, width: int) -> None:
+        """Make the layer of neighbors; padded places count its bias once more each, if they count."""
         self.combine = nn.Linear(2 * width, width)
         nn.init.xavier_normal_(self.combine.weight)
 

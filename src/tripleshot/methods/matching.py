@@ -4,6 +4,7 @@ An entity's code does not depend on the pair it stands in. In training it is com
 an episode; in scoring it is kept between the questions, for as long as the weights stay the same.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,7 +75,7 @@ class MatchingProcessor(nn.Module):
         return hidden @ prototype
 
 
-class Matcher(nn.Module):
+class Matcher(nn.Module, ABC):
     """A network that codes entities by their neighbors and compares pairs with a prototype of the support."""
 
     def __init__(
@@ -87,21 +88,26 @@ class Matcher(nn.Module):
         matching_steps: int,
         padded_to: int = 0,
     ) -> None:
-        """Make what is not about neighbors or examples; `padded_to` places count as the public code counts them."""
+        """Make the network; `padded_to` places of a neighborhood count as in the public code, 0 masks padding."""
         super().__init__()
         self.padded_to = padded_to
         self.symbols = SymbolVectors(num_entities, num_relations, width)
         self.dropout = nn.Dropout(dropout)
         self.encode_pair = PairEncoder(width, encoder_dropout)
         self.processor = MatchingProcessor(width, matching_steps)
+        self.add_layers(width)
 
+    @abstractmethod
+    def add_layers(self, width: int) -> None:
+        """Make what reads neighbors and examples."""
+
+    @abstractmethod
     def encode(self, neighborhoods: Neighborhoods) -> Tensor:
         """Return the codes of n entities: shape (n, d)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prototype(self, support: Tensor) -> Tensor:
         """Make one vector, shape (2d,), of the examples' pairs, shape (K, 2d)."""
-        raise NotImplementedError
 
     def match(self, pairs: Tensor, prototype: Tensor) -> Tensor:
         """Score pairs, shape (n, 2d), against a prototype: shape (n,)."""

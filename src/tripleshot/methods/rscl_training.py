@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from tripleshot.checkpoints import save_weights
+from tripleshot.context_batches import Batch
 from tripleshot.contexts import Hidden
 from tripleshot.episodes import Episode, EpisodeSampler
 from tripleshot.losses import listwise_loss, ranking_loss
 from tripleshot.masking import mask, masking_loss
 from tripleshot.pair_index import NOTHING
-from tripleshot.rscl import Batch
 from tripleshot.training import Losses, Stage
 
 if TYPE_CHECKING:
