@@ -15,7 +15,7 @@ from tripleshot.methods import METHODS, MethodEntry, load_run
 from tripleshot.methods.rscl import RSCLMethod
 from tripleshot.paper.comparison import compare
 from tripleshot.run_log import LOG, read_log
-from tripleshot.storage import load_config
+from tripleshot.storage import CONFIG, load_config
 from tripleshot.training import StoppedError
 
 BUDGET = 1.0
@@ -144,6 +144,29 @@ def test_cells_of_other_conditions_are_refused(plan, tiny):
         run_cell(replace(plan, preset="fast"), RSCL, tiny, Recorder())
     with pytest.raises(InputError, match="the weights would not fit"):
         run_cell(plan, RSCL, replace(tiny, test=tiny.test[:1]), Recorder())
+
+
+def test_a_setting_that_is_newer_than_a_finished_cell_is_off_in_it(plan, tiny):
+    run_cell(plan, RSCL, tiny, Recorder())
+    path = plan.folder(RSCL) / CONFIG
+    config = json.loads(path.read_text())
+    del config["settings"]["text"]
+    path.write_text(json.dumps(config))
+    run_cell(plan, RSCL, tiny, Recorder())
+    del config["settings"]["width"]
+    path.write_text(json.dumps(config))
+    with pytest.raises(InputError, match="trained with width 100, not 16"):
+        run_cell(plan, RSCL, tiny, Recorder())
+
+
+def test_a_run_of_another_version_is_refused_by_the_names_of_its_settings(plan, tiny):
+    run_cell(plan, RSCL, tiny, Recorder())
+    path = plan.folder(RSCL) / CONFIG
+    config = json.loads(path.read_text())
+    config["settings"]["wisdom"] = 3
+    path.write_text(json.dumps(config))
+    with pytest.raises(InputError, match="another version, with settings that are not known here: wisdom"):
+        load_run(plan.folder(RSCL), tiny)
 
 
 def test_vectors_that_a_method_starts_from_are_trained_first_and_counted_apart(plan, tiny, monkeypatch):

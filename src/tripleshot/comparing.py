@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -244,9 +244,10 @@ def _require_same(plan: Plan, cell: Cell, dataset: FewShotDataset) -> None:
     if found.budget != plan.budget:
         raise InputError(f"{folder}: was given {found.budget:g} s, not {plan.budget:g} s; choose another folder")
     expected = json.loads(json.dumps(plan.settings(cell)))
+    defaults = {field.name: field.default for field in fields(find_method(cell.method).settings)}
     for name, value in expected.items():
-        if name != "pretrained" and found.settings.get(name) != value:
-            was = found.settings.get(name)
+        was = found.settings.get(name, defaults.get(name))  # a setting that is newer than the run is off by default
+        if name != "pretrained" and was != value:
             raise InputError(f"{folder}: was trained with {name} {was!r}, not {value!r}; choose another folder")
     if bool(found.settings.get("pretrained")) != bool(expected.get("pretrained")):
         raise InputError(f"{folder}: started from other vectors; choose another folder")

@@ -55,6 +55,30 @@ def test_methods_are_compared_and_what_is_finished_is_kept(run, tiny, tmp_path, 
     assert rows[-1]["seeds"] == document["rows"][-1]["seeds"]
 
 
+def test_several_budgets_show_what_more_time_brings(run, tiny, tmp_path, monkeypatch):
+    monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
+    save_dataset(tiny, tmp_path / "tiny")
+    out = tmp_path / "out"
+    words = ("compare", tmp_path / "tiny", "--shots", "3", "--methods", "degree,rscl", "--out", out)
+    assert run(*words, "--budget", "2s")[0] == 0
+    code, shown, err = run(*words, "--budget", "1s", "2s")
+    assert (code, err) == (0, "")
+    assert shown.count("training rscl-3-shot-seed-0") == 1
+    assert re.search(r"method +untrained +1s +2s", shown)
+    document = json.loads((out / "over-time-3-shot.json").read_text())
+    assert document["budgets"] == [1.0, 2.0]
+    degree, rscl = document["rows"]
+    assert "points" not in degree
+    assert [point["budget"] for point in rscl["points"]] == [1.0, 2.0]
+    results = [
+        json.loads((folder / "runs/rscl-3-shot-seed-0/result.json").read_text()) for folder in (out / "after-1s", out)
+    ]
+    assert [point["mrr"] for point in rscl["points"]] == [result["micro"]["mrr"] for result in results]
+    assert not (out / "after-1s/runs/degree-3-shot-seed-0").exists()
+    assert "| `rscl` |  | " in (out / "over-time-3-shot.md").read_text()
+    assert (out / "over-time-3-shot.png").exists()
+
+
 def test_a_wrong_preset_is_found_before_anything_is_trained(run, tiny, tmp_path):
     save_dataset(tiny, tmp_path / "tiny")
     code, _, err = run("compare", tmp_path / "tiny", "--out", tmp_path / "out", "--methods", "rscl", "--preset", "slow")

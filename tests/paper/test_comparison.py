@@ -5,6 +5,7 @@ import pytest
 
 from tripleshot.paper.comparison import as_document, as_markdown, compare, lay_out, short
 from tripleshot.paper.comparison_figure import draw_comparison, spread_out
+from tripleshot.paper.over_time import budget_name
 
 
 def result(method, mrr, spent=0.0, seed=0, **more):
@@ -84,6 +85,19 @@ def test_shares_are_written_as_papers_do():
 def test_the_figure_can_be_drawn_with_and_without_curves(results, tmp_path):
     draw_comparison(compare(results, "tiny", 5, 30), tmp_path / "compare.png")
     assert (tmp_path / "compare.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_training_without_a_budget_counts_its_steps_alone(tmp_path):
+    curve = [{"step": 1, "seconds": 7.0, "valid_mrr": 0.2}]
+    free = {**RESULTS[0], "training": {"seconds": 9.0, "best": None, "curve": curve}}
+    comparison = compare([free], "tiny", 5, 30)
+    assert comparison.rows[0].seconds == 9.0
+    assert as_document(comparison)["rows"][0]["seeds"][0]["curve"] == curve
+    draw_comparison(comparison, tmp_path / "compare.png")
+
+
+def test_budgets_are_named_as_they_are_given():
+    assert [budget_name(seconds) for seconds in (0.5, 90, 300, 5400, 3600)] == ["0.5s", "1m30s", "5m", "1h30m", "1h"]
 
 
 def test_labels_are_spread_as_little_as_needed():

@@ -1,12 +1,14 @@
 """`tripleshot compare`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from cyclopts import Parameter
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
@@ -15,12 +17,20 @@ from tripleshot.catalog import load_dataset
 from tripleshot.cli.tables import console, progress_bar
 from tripleshot.cli.train import seconds_of, training_display
 from tripleshot.comparing import EVERYTHING, Cell, Plan, run_cell
+from tripleshot.dataset import FewShotDataset
 from tripleshot.dataset_files import content_hash
 from tripleshot.errors import InputError
 from tripleshot.methods import find_method
 from tripleshot.paper.circumstances import circumstances
 from tripleshot.paper.comparison import HEADINGS, Comparison, as_document, as_markdown, compare, lay_out
 from tripleshot.paper.comparison_figure import draw_comparison
+from tripleshot.paper.over_time import (
+    budget_name,
+    draw_over_time,
+    over_time_document,
+    over_time_markdown,
+    over_time_table,
+)
 from tripleshot.results import write_json
 from tripleshot.storage import CONFIG
 from tripleshot.training import Observer
@@ -47,7 +57,7 @@ def compare_command(
     data: str,
     *,
     out: Path,
-    budget: timedelta = timedelta(minutes=20),
+    budget: Annotated[tuple[timedelta, ...], Parameter(consume_multiple=True, negative=())] = (timedelta(minutes=20),),
     shots: str = "1,5",
     seeds: int = 1,
     methods: str | None = None,
@@ -72,7 +82,9 @@ def compare_command(
         below runs/ every run with its result.
     budget
         Time that each training is given, such as 20m or 1h30m, from its first step on: steps, validations and
-        checkpoints count; reading the data and the test do not.
+        checkpoints count; reading the data and the test do not. Several times, such as 1m 5m 30m, train each method for
+        each of them and show what more time brings: over-time-K-shot.json, .md and .png. The longest is kept in OUT,
+        the others in OUT/after-1m and so on.
     shots
         K, the number of examples per relation, or several with commas between.
     seeds
@@ -97,10 +109,11 @@ def compare_command(
     """  # noqa: D405, D411, D416
     if threads:
         torch.set_num_threads(threads)
+    given = sorted({seconds_of(time) for time in budget})
     plan = Plan(
         data,
         out,
-        seconds_of(budget),
+        given[-1],
         read_methods(methods),
         read_shots(shots),
         seeds,
@@ -110,18 +123,34 @@ def compare_command(
         split,
         device,
     )
-    cells = plan.cells()
     check_settings(plan)
     dataset = load_dataset(data)
-    results: dict[int, list[dict[str, Any]]] = {}
-    for cell in cells:
-        results.setdefault(cell.shots, []).append(run_cell(plan, cell, dataset, LiveReport()))
-    for count, found in results.items():
-        comparison = compare(found, dataset.name, count, plan.budget, split)
-        show(comparison)
-        document = {**as_document(comparison), "data_hash": content_hash(dataset), **circumstances()}
-        write(comparison, document, out)
+    about = {"data_hash": content_hash(dataset), **circumstances()}
+    if len(given) == 1:
+        for comparison in run_plan(plan, dataset):
+            show(comparison)
+            write(comparison, {**as_document(comparison), **about}, out)
+    else:
+        for comparisons in zip(*(run_plan(shorter(plan, time), dataset) for time in given), strict=True):
+            show_over_time(comparisons)
+            write_over_time(comparisons, {**over_time_document(comparisons), **about}, out)
     console.print(f"written to {out}", style="dim")
+
+
+def run_plan(plan: Plan, dataset: FewShotDataset) -> list[Comparison]:
+    """Run what is not finished, and return one comparison for each number of examples."""
+    results: dict[int, list[dict[str, Any]]] = {shots: [] for shots in plan.shots}
+    for cell in plan.cells():
+        results[cell.shots].append(run_cell(plan, cell, dataset, LiveReport()))
+    return [compare(found, dataset.name, shots, plan.budget, plan.split) for shots, found in results.items()]
+
+
+def shorter(plan: Plan, budget: float) -> Plan:
+    """Return the plan of less time: in a folder of its own, without methods that do not learn."""
+    if budget == plan.budget:
+        return plan
+    learning = tuple(label for label in plan.methods if find_method(Variant.read(label).method).learns)
+    return replace(plan, budget=budget, out=plan.out / f"after-{budget_name(budget)}", methods=learning)
 
 
 def show(comparison: Comparison) -> None:
@@ -153,6 +182,27 @@ def write(comparison: Comparison, document: dict[str, Any], out: Path) -> None:
     draw_comparison(comparison, out / f"{stem}.png")
 
 
+def show_over_time(comparisons: Sequence[Comparison]) -> None:
+    """Print what each method reached with each budget."""
+    last = comparisons[-1]
+    console.print(f"{last.dataset} {last.split}, {last.shots}-shot, MRR after training for", markup=False)
+    headings, *rows = over_time_table(comparisons)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if place else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table, markup=False)
+
+
+def write_over_time(comparisons: Sequence[Comparison], document: dict[str, Any], out: Path) -> None:
+    """Write what more time brings as JSON, Markdown and a figure."""
+    stem = f"over-time-{comparisons[-1].shots}-shot"
+    write_json(document, out / f"{stem}.json")
+    write_file(out / f"{stem}.md", over_time_markdown(comparisons).encode())
+    draw_over_time(comparisons, out / f"{stem}.png")
+
+
 def check_settings(plan: Plan) -> None:
     """Find a wrong preset or start now, not after hours."""
     for cell in plan.cells():
@@ -181,7 +231,7 @@ def read_pairs(text: str) -> dict[str, str]:
     for part in filter(None, text.split(",")):
         name, _, source = (word.strip() for word in part.rpartition("="))
         method = Variant.read(name)
-        if method.method == "rscl":
+        if method.method in ("rscl", "rscl+"):
             pairs[name] = read_run(Path(source))
         elif find_method(method.method).learns and find_method(source).kind == "embedding":
             pairs[name] = source

@@ -1,6 +1,6 @@
 """The one table of names: everything that can score."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,11 @@ class MethodEntry:
             method = self._class()(**config.settings)
             method.fit(dataset, config.shots)
             return method
+        known = {field.name for field in fields(self.settings)}
+        if unknown := ", ".join(sorted(config.settings.keys() - known)):
+            raise InputError(
+                f"{folder}: was trained by another version, with settings that are not known here: {unknown}"
+            )
         learned = self.make_with(config.settings, device)
         learned.restore(dataset, folder)
         return learned

@@ -37,8 +37,8 @@ class Row:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training, validations and checkpoints included, the mean over seeds; 0 for what does not learn."""
-        return mean(result.get("training", {}).get("spent", 0.0) for result in self.results)
+        """Seconds of training, the mean over seeds; 0 for what does not learn."""
+        return mean(seconds_in(result["training"]) if "training" in result else 0.0 for result in self.results)
 
     @property
     def answers_per_second(self) -> float:
@@ -137,7 +137,11 @@ def _row_document(row: Row) -> dict[str, Any]:
                 "seed": result["seed"],
                 "micro": result["micro"],
                 "config": result["config"],
-                **{key: result["training"][key] for key in ("spent", "best", "curve") if "training" in result},
+                **{
+                    key: result["training"][key]
+                    for key in ("spent", "best", "curve")
+                    if key in result.get("training", {})
+                },
             }
             for result in row.results
         ],
@@ -154,6 +158,14 @@ def _published_document(figure: Published) -> dict[str, Any]:
         "is_comparable": figure.is_comparable,
         **({"note": figure.note} if figure.note else {}),
     }
+
+
+def seconds_in(training: dict[str, Any]) -> float:
+    """Return what a training had taken at its end or at a point of its curve.
+
+    Validations and checkpoints are included where there was a budget to be kept; otherwise only steps were counted.
+    """
+    return training["spent"] if "spent" in training else training["seconds"]
 
 
 @dataclass(frozen=True)

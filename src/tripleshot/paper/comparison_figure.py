@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tripleshot.paper.comparison import Comparison, Row
+from tripleshot.paper.comparison import Comparison, Row, seconds_in
 from tripleshot.paper.style import FONT, INK, Look, finish, look, save
 
 UNTRAINED = "#777777"
@@ -52,8 +52,8 @@ def _draw_test(axes: Axes, comparison: Comparison, looks: dict[str, Look]) -> No
     longest = max((row.seconds for row in comparison.rows), default=0.0) or 1.0
     axes.set_xlim(-0.05 * longest, 1.06 * longest)
     axes.set_ylim(0, 1.12 * max(row.metric("mrr") for row in comparison.rows) + 0.01)
-    _write_labels(axes, untrained, 0.07 * longest)
-    _write_labels(axes, trained, 1.15 * longest)
+    write_labels(axes, untrained, 0.07 * longest)
+    write_labels(axes, trained, 1.15 * longest)
     finish(axes, "seconds of training, validations included", f"{comparison.split} MRR")
 
 
@@ -63,16 +63,16 @@ def _draw_dev(axes: Axes, trained: Sequence[Row], looks: dict[str, Look]) -> Non
     for row in trained:
         shown = looks[row.method]
         for curve in _curves(row):
-            times, values = [point["spent"] for point in curve], [point["valid_mrr"] for point in curve]
+            times, values = [seconds_in(point) for point in curve], [point["valid_mrr"] for point in curve]
             axes.plot(times, values, shown.line, color=shown.color, marker=shown.marker, markersize=3.5, linewidth=1.3)
         if curves := _curves(row):
             last = curves[0][-1]
-            labels.append(Label(row.method, last["spent"], last["valid_mrr"], shown.color))
+            labels.append(Label(row.method, seconds_in(last), last["valid_mrr"], shown.color))
     longest = max(label.x for label in labels)
     highest = max(point["valid_mrr"] for row in trained for curve in _curves(row) for point in curve)
     axes.set_xlim(0, 1.06 * longest)
     axes.set_ylim(0, 1.12 * highest + 0.01)
-    _write_labels(axes, labels, 1.15 * longest)
+    write_labels(axes, labels, 1.15 * longest)
     finish(axes, "seconds of training, validations included", "dev MRR")
 
 
@@ -81,7 +81,7 @@ def _curves(row: Row) -> list[list[dict[str, Any]]]:
     return [curve for curve in curves if curve]
 
 
-def _write_labels(axes: Axes, labels: Sequence[Label], x: float) -> None:
+def write_labels(axes: Axes, labels: Sequence[Label], x: float) -> None:
     """Write names in one column, in the order of their points and never over each other, with a thin line to each."""
     ordered = sorted(labels, key=lambda label: label.y)
     low, high = axes.get_ylim()
