@@ -132,3 +132,18 @@ def test_long_names_keep_both_ends():
     assert len(shortened) <= 28
     assert shortened.startswith("a name")
     assert shortened.endswith("17")
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("concept:sportsteamposition:player", "sportsteamposition:player"),
+        ("← concept:personborninlocation", "← personborninlocation"),
+        ("http://somewhere.org/resource/Albert", "resource/Albert"),
+        ("short:name", "short:name"),
+        ("The ratio 1:2, as it is written", "The ratio 1:2, as…written"),
+        ("ending:with:a:colon:and:much:more:", "with:a:colon:and:much:more:"),
+    ],
+)
+def test_namespaces_are_left_out_of_long_identifiers_but_words_never(name, written):
+    assert shorten(name, 27) == written

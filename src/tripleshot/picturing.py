@@ -1,5 +1,6 @@
 """The paper's two pictures of an answer: the attention map of the global encoder, and the weighted direct neighbors."""
 
+import re
 import textwrap
 from io import BytesIO
 from pathlib import Path
@@ -25,6 +26,8 @@ MAX_DRAWN = 12  # neighbors on each side
 MAX_LABEL = 28  # letters
 ROW = 0.46  # inches between neighbors
 UNWEIGHED = 0.3  # how strong a line is when the method weighs none
+NAMESPACE = re.compile(r"[^\s:/#]*[:/#](?=[^\s])")
+AFTER_MARK, BREAK = re.compile(r"(?<=[:/#_])(?=\S)"), "\v"  # where a name without spaces may go on in the next line
 UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # by format
 
 Align = Literal["left", "center", "right"]
@@ -76,12 +79,21 @@ def draw_neighbors(explanation: Explanation, graph: KnowledgeGraph, path: Path) 
 
 
 def shorten(label: str, limit: int = MAX_LABEL) -> str:
-    """Cut a long name in the middle, where names differ least, and keep it on one line."""
-    label = " ".join(label.split())
+    """Write a long name without its namespaces; if it is still long, cut it in the middle, where names differ least."""
+    label = without_namespaces(" ".join(label.split()), limit)
     if len(label) <= limit:
         return label
     kept = limit - 1
     return f"{label[: kept - kept // 3].rstrip()}…{label[-(kept // 3) :].lstrip()}"
+
+
+def without_namespaces(label: str, limit: int) -> str:
+    """Leave out what an identifier has before its colons, slashes or hashes, one by one, until the rest fits."""
+    if len(label.strip("← →").split()) > 1:
+        return label
+    while len(label) > limit and (shorter := NAMESPACE.sub("", label, count=1)) != label:
+        label = shorter
+    return label
 
 
 def _fan_out(
@@ -149,8 +161,11 @@ def _write_neighbor(
 
 def _write_center(axes: Axes, label: str, place: tuple[float, float], color: str) -> Patch:
     """Write a name in a box, below the arrows: they end at the box, and its size is known once it is drawn."""
-    lines = textwrap.wrap(shorten(label, 32), 14)
-    text = axes.text(*place, "\n".join(lines), ha="center", va="center", fontsize=10, color=INK, zorder=1)
+    name = AFTER_MARK.sub(BREAK, shorten(without_namespaces(label, 24), 32))
+    lines = textwrap.wrap(name, 14, replace_whitespace=False)
+    text = axes.text(
+        *place, "\n".join(lines).replace(BREAK, ""), ha="center", va="center", fontsize=10, color=INK, zorder=1
+    )
     text.set_parse_math(False)
     text.set_bbox({"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": color, "linewidth": 1.6})
     box = text.get_bbox_patch()
