@@ -32,6 +32,7 @@ from tripleshot.variants import MARK, STARTS, Variant, preset_of
 
 RESULT = "result.json"
 RUNS = "runs"
+SHORTER = "after-"  # begins the name of a folder with trainings that were given less time
 EVERYTHING = (*METHODS, "metar@pre-train")
 QUERY_SEED = 0  # a sample of the queries is the same for every cell, so that figures can be compared
 

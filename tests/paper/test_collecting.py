@@ -51,8 +51,15 @@ def test_all_seeds_of_a_row_come_from_the_nearest_place(tmp_path):
 
 def test_results_lie_in_out_beside_it_and_above_it(tmp_path):
     (tmp_path / "compare" / "runs").mkdir(parents=True)
+    (tmp_path / "after-1m" / "runs").mkdir(parents=True)
     (tmp_path / "other").mkdir()
-    assert folders_around(tmp_path / "paper") == [tmp_path / "paper", tmp_path / "compare", tmp_path]
+    assert folders_around(tmp_path / "paper") == [tmp_path / "paper", tmp_path, tmp_path / "compare"]
+
+
+def test_runs_and_files_of_a_folder_are_never_mixed_in_a_row(tmp_path):
+    write(result("rscl", 0.3), tmp_path / "runs" / "rscl-5-shot-seed-0" / "result.json")
+    write(result("rscl", 0.2), tmp_path / "rscl-5-shot.json")
+    assert [one["micro"]["mrr"] for one in find_results([tmp_path], "h" * 64).of("rscl", 5)] == [0.3]
 
 
 def test_settings_tell_the_variant_of_a_result_that_names_none():

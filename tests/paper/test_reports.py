@@ -7,7 +7,7 @@ import pytest
 
 from paper.documents import result
 from tripleshot.paper.ablation import ablation_report
-from tripleshot.paper.cases import cases_report, count_neighbors
+from tripleshot.paper.cases import cases_report, count_neighbors, short_names
 from tripleshot.paper.claims import Contest, against_all, judge
 from tripleshot.paper.collecting import Material, Results
 from tripleshot.paper.datasets import datasets_report
@@ -121,6 +121,15 @@ def test_cases_count_neighbors_of_the_examples_and_relations_that_rscl_wins(tiny
     counts = count_neighbors(tiny, tiny.test[0], 5)
     support = tiny.test[0].support(5)
     assert counts.heads == pytest.approx(tiny.graph.num_neighbors[support[:, 0]].mean())
+
+
+def test_relations_are_called_without_namespaces_unless_they_would_be_called_the_same(tiny):
+    def called(*names):
+        tasks = tuple(replace(task, name=name, label="") for task, name in zip(tiny.test, names, strict=False))
+        return short_names(replace(tiny, test=tasks))
+
+    assert called("concept:of:born", "concept:died") == ["born", "died"]
+    assert called("one:born", "two:born") == ["one:born", "two:born"]
 
 
 REPORTS = {

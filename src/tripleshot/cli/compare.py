@@ -16,7 +16,7 @@ from tripleshot.atomic import write_file
 from tripleshot.catalog import load_dataset
 from tripleshot.cli.tables import console, progress_bar
 from tripleshot.cli.train import seconds_of, training_display
-from tripleshot.comparing import EVERYTHING, Cell, Plan, run_cell
+from tripleshot.comparing import EVERYTHING, SHORTER, Cell, Plan, run_cell
 from tripleshot.dataset import FewShotDataset
 from tripleshot.dataset_files import content_hash
 from tripleshot.errors import InputError
@@ -150,7 +150,7 @@ def shorter(plan: Plan, budget: float) -> Plan:
     if budget == plan.budget:
         return plan
     learning = tuple(label for label in plan.methods if find_method(Variant.read(label).method).learns)
-    return replace(plan, budget=budget, out=plan.out / f"after-{budget_name(budget)}", methods=learning)
+    return replace(plan, budget=budget, out=plan.out / f"{SHORTER}{budget_name(budget)}", methods=learning)
 
 
 def show(comparison: Comparison) -> None:

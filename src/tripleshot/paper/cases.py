@@ -8,6 +8,7 @@ from tripleshot.paper.collecting import Material, average, figure, missing, note
 from tripleshot.paper.printed import printed
 from tripleshot.paper.report import PRINTED, Claim, Picture, Report, Table
 from tripleshot.paper.style import COLORS, Look, draw_rows, save
+from tripleshot.picturing import without_namespaces
 
 METHODS = {"rscl": "RSCL", "faan": "FAAN"}
 METRICS = {"mrr": "MRR", "hits@10": "Hits@10"}
@@ -41,12 +42,12 @@ def cases_report(material: Material, shots: int = 5) -> Report:
         label: {name: average(results, "relations", name, "mrr") for name in neighbors}
         for label, results in found.items()
     }
-    names = [task.label or task.name for task in dataset.test]
+    names = short_names(dataset)
     return Report(
         "cases",
         "Relation by relation",
         ("Neighbors are the mean number of distinct neighbors of the heads and tails of the relation's examples.",),
-        (_table(material, neighbors, shots),),
+        (_table(material, names, neighbors, shots),),
         (_picture(names, values),) if all(found.values()) else (),
         (_claim(neighbors, values),),
         missing(material.main, [(label, shots) for label in METHODS], "main", material.words),
@@ -61,27 +62,35 @@ def cases_report(material: Material, shots: int = 5) -> Report:
     )
 
 
-def _table(material: Material, neighbors: dict[str, Neighbors], shots: int) -> Table:
+def short_names(dataset: FewShotDataset) -> list[str]:
+    """Return what the test relations are called, without namespaces unless two of them would be called the same."""
+    names = [task.label or task.name for task in dataset.test]
+    plain = [without_namespaces(name, 0) for name in names]
+    return plain if len(set(plain)) == len(names) else names
+
+
+def _table(material: Material, names: list[str], neighbors: dict[str, Neighbors], shots: int) -> Table:
     beside = {row["relation"]: row for row in printed("cases", material.dataset.name)}
     pairs = [f"{name}, {method}" for name in METRICS.values() for method in METHODS.values()]
     columns = ("heads' neighbors", "tails' neighbors", *pairs)
     headings = ("relation", *(heading for name in columns for heading in (name, PRINTED)))
     rows = tuple(
-        _row(material, task, neighbors[task.name], beside.get(task.name, {}), shots) for task in material.dataset.test
+        (name, *_figures(material, task, neighbors[task.name], beside.get(task.name, {}), shots))
+        for name, task in zip(names, material.dataset.test, strict=True)
     )
     notes = notes_on(material.main.of(label, shots) for label in METHODS)
     return Table(f"{shots}-shot", headings, rows, notes).without_empty()
 
 
-def _row(material: Material, task: Task, counts: Neighbors, theirs: dict[str, Any], shots: int) -> tuple[str, ...]:
-    cells = [task.label or task.name]
+def _figures(material: Material, task: Task, counts: Neighbors, theirs: dict[str, Any], shots: int) -> list[str]:
+    cells = []
     for side, count in (("heads", counts.heads), ("tails", counts.tails)):
         cells += [f"{count:,.1f}", f"{theirs[side]:,.1f}" if side in theirs else printed_figure(None)]
     for metric in METRICS:
         for label in METHODS:
             ours = figure(material.main.of(label, shots), "relations", task.name, metric)
             cells += [ours, printed_figure(theirs.get(label, {}).get(metric))]
-    return tuple(cells)
+    return cells
 
 
 def _picture(names: list[str], values: dict[str, dict[str, float | None]]) -> Picture:

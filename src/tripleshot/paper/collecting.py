@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from tripleshot.comparing import RESULT, RUNS
+from tripleshot.comparing import RESULT, RUNS, SHORTER
 from tripleshot.dataset import FewShotDataset
 from tripleshot.paper.comparison import label_of, short
 from tripleshot.paper.report import NONE, Missing
@@ -44,22 +44,23 @@ class Results:
 
 
 def find_results(folders: Iterable[Path], data_hash: str) -> Results:
-    """Read the results in some folders, each a place: JSON files in it and those of the runs below it.
+    """Read the results in some folders, each of them two places: the runs below it, then the JSON files in it.
 
     Results on other data, on other tasks than test or among other candidates are left alone.
     """
-    return Results(tuple(tuple(_results_in(folder, data_hash)) for folder in folders))
+    patterns = (f"{RUNS}/*/{RESULT}", "*.json")
+    return Results(tuple(tuple(_read(folder.glob(kind), data_hash)) for folder in folders for kind in patterns))
 
 
 def folders_around(out: Path) -> list[Path]:
-    """Return where results of the main table are looked for: OUT, the folders beside it with runs, the one above."""
+    """Return where results of the main table are looked for: OUT, the folder above it, those beside it with runs."""
     out = out.resolve()
     beside = sorted(runs.parent for runs in out.parent.glob(f"*/{RUNS}") if runs.parent != out)
-    return [out, *beside, out.parent]
+    return [out, out.parent, *(folder for folder in beside if not folder.name.startswith(SHORTER))]
 
 
-def _results_in(folder: Path, data_hash: str) -> Iterable[Result]:
-    for path in [*sorted(folder.glob(f"{RUNS}/*/{RESULT}")), *sorted(folder.glob("*.json"))]:
+def _read(paths: Iterable[Path], data_hash: str) -> Iterable[Result]:
+    for path in sorted(paths):
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
