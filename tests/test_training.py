@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,14 +69,6 @@ def test_all_stages_run_and_the_log_says_so(tmp_path):
     log = read_log(tmp_path / "run" / LOG)
     assert [line["finished"] for line in log if "finished" in line] == ["first", "second"]
     assert [line["valid_mrr"] for line in log if "valid_mrr" in line] == [0.1, 0.2, 0.3]
-
-
-def test_embeddings_may_learn_faster_than_the_rest(tmp_path):
-    _, trained = trainer(tmp_path)
-    trained.stages = [replace(stage, embedding_boost=5.0) for stage in trained.stages[:1]]
-    trained.run()
-    dense, sparse = (optimizer.param_groups[0]["lr"] for optimizer in trained.optimizers)
-    assert sparse == pytest.approx(5 * dense)
 
 
 def test_the_weights_that_were_best_are_kept(tmp_path):

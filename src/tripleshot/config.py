@@ -60,10 +60,6 @@ class RSCLSettings(LearningSettings):
         pretraining_steps: steps of masked-token training on the background before the episodes.
         pretraining_batch_size: contexts of such a step.
         pretraining_rate: its learning rate.
-        pretraining_boost: how many times that rate the element embeddings learn at; a rare entity is seen too seldom
-            to move far otherwise.
-        embedding_boost: how many times that rate the element embeddings learn at in episodes; 0 leaves them as
-            pre-training made them, so that nothing about single entities is learnt by heart.
         batch_contexts: contexts scored at once by each thread; it bounds memory, some 0.3 MB each at the paper's size.
     """
 
@@ -104,8 +100,6 @@ class RSCLSettings(LearningSettings):
     pretraining_steps: int = 10_000
     pretraining_batch_size: int = 256
     pretraining_rate: float = 1e-3
-    pretraining_boost: float = 1.0
-    embedding_boost: float = 1.0
     batch_contexts: int = 256
     steps: int = 300_000
     schedule: Schedule = "stepwise"
@@ -209,7 +203,6 @@ def plus_with_contexts() -> RSCLSettings:
         use_global=True,
         use_local=True,
         pretraining_steps=12_000,
-        pretraining_boost=10.0,
         steps=3000,
         valid_queries=150,
     )

@@ -47,8 +47,6 @@ class Stage:
         validates: whether dev decides which weights are kept.
         finished: what to do once it is over.
         optimizer: what updates the weights.
-        embedding_boost: how many times that rate embeddings with sparse gradients learn at: a row in use now and then
-            takes few steps.
     """
 
     name: str
@@ -60,7 +58,6 @@ class Stage:
     validates: bool = False
     finished: Callable[[], None] | None = None
     optimizer: OptimizerKind = "adam"
-    embedding_boost: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -211,9 +208,8 @@ class Trainer:
         rate = learning_rate(stage.schedule, stage.learning_rate, position, stage.steps, stage.warmup)
         for optimizer in self.optimizers:
             optimizer.zero_grad()
-            boost = stage.embedding_boost if isinstance(optimizer, torch.optim.SparseAdam) else 1.0
             for group in optimizer.param_groups:
-                group["lr"] = rate * boost
+                group["lr"] = rate
         losses = losses_of(step, self.chance)
         total = torch.stack(list(losses.values())).sum()
         if not torch.isfinite(total):

@@ -64,7 +64,6 @@ class RSCLTraining:
             "linear",
             settings.warmup,
             finished=None if folder is None else lambda: save_weights(module, folder, PRETRAINED),
-            embedding_boost=settings.pretraining_boost,
         )
         evidence = Stage(
             "evidence",
@@ -75,13 +74,7 @@ class RSCLTraining:
             validates=validates and not settings.reads_contexts,
         )
         episodes = Stage(
-            "episodes",
-            self._episode_losses,
-            settings.steps,
-            settings.learning_rate,
-            *pace,
-            validates=validates,
-            embedding_boost=settings.embedding_boost,
+            "episodes", self._episode_losses, settings.steps, settings.learning_rate, *pace, validates=validates
         )
         can_pretrain = settings.use_global and self.dataset.graph.num_triples > 0
         wants_to = settings.pretraining_steps and not settings.pretrained
