@@ -106,7 +106,7 @@ def _claims(reports: Iterable[Report]) -> str:
     summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     text = (
         f"What the paper claims, held against our runs: {summary}. A verdict says which figure is higher, not by how "
-        "much: with one seed, differences of about .01 can be chance."
+        "much: with one seed, differences of a few hundredths can be chance."
     )
     return f"<p>{text}</p>{_claim_list(replace(claim, detail='') for claim in claims)}"
 
