@@ -145,15 +145,32 @@ def comparison_table() -> str:
         "| method | MRR | Hits@10 | Hits@5 | Hits@1 | training | answers/s | MRR, as published |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for found in sorted(document["rows"], key=lambda found: -found["micro"]["mrr"]):
-        figures = " | ".join(short(found["micro"][name]) for name in METRICS)
-        minutes = f"{found['seconds'] / 60:.0f} min" if found["seconds"] else "none"
-        printed = [figure["mrr"] for figure in found["published"] if figure["is_comparable"]]
-        speed = f"{found['answers_per_second']:,.0f}"
-        lines.append(
-            f"| `{found['method']}` | {figures} | {minutes} | {speed} | {short(max(printed)) if printed else ''} |"
-        )
-    return "\n".join(lines)
+    rows = [(found["micro"]["mrr"], compared_row(found)) for found in document["rows"]]
+    rows += [
+        (found["mrr"], published_row(found)) for found in document["published_elsewhere"] if found["is_comparable"]
+    ]
+    return "\n".join([*lines, *(line for _, line in sorted(rows, reverse=True))])
+
+
+def compared_row(found: dict[str, Any]) -> str:
+    """Lay out one method of a comparison."""
+    spread = found.get("spread", {})
+    figures = " | ".join(short(found["micro"][name]) + within(spread.get(name)) for name in METRICS)
+    minutes = f"{found['seconds'] / 60:.0f} min" if found["seconds"] else "none"
+    printed = [figure["mrr"] for figure in found["published"] if figure["is_comparable"]]
+    speed, beside = f"{found['answers_per_second']:,.0f}", short(max(printed)) if printed else ""
+    return f"| `{found['method']}` | {figures} | {minutes} | {speed} | {beside} |"
+
+
+def within(spread: float | None) -> str:
+    """Write a standard deviation over seeds, if there is one."""
+    return f" ± {short(spread)}" if spread else ""
+
+
+def published_row(found: dict[str, Any]) -> str:
+    """Lay out a published method that is not ours to run."""
+    figures = " | ".join(short(found[name]) if name in found else "" for name in METRICS)
+    return f"| *{found['name']}, as published* | {figures} |  |  | {short(found['mrr'])} |"
 
 
 def ablation_table() -> str:

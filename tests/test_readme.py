@@ -14,7 +14,11 @@ def test_every_table_of_figures_comes_from_results(page):
     assert filled(text) == text
 
 
-EVALUATIONS = [path for path in sorted((ROOT / "results").rglob("*-shot.json")) if not path.stem.startswith("compare-")]
+EVALUATIONS = [
+    path
+    for path in sorted((ROOT / "results").rglob("*-shot.json"))
+    if not path.stem.startswith(("compare-", "over-time-"))
+]
 
 
 @pytest.mark.parametrize("path", EVALUATIONS, ids=lambda path: path.stem)
