@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 from hypothesis import settings
 
 from graphs import make_graph
+from tripleshot.cli import main
 from tripleshot.contexts import ContextExtractor, Tokens
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.nell_layout import read_nell_layout
@@ -15,6 +17,24 @@ torch.set_num_threads(1)  # small tensors, and runs that are repeatable to the b
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command as the shell would; give its exit code, what it printed and what it complained about."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["tripleshot", *map(str, words)])
+        monkeypatch.setenv("COLUMNS", "200")
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
 
 
 @pytest.fixture(scope="session")

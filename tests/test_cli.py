@@ -6,28 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tripleshot.catalog import load_dataset
-from tripleshot.cli import main
 from tripleshot.cli.train import keep_run
 from tripleshot.config import demo as demo_settings
 from tripleshot.config import plus_demo
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command as the shell would; give its exit code, what it printed and what it complained about."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["tripleshot", *map(str, words)])
-        monkeypatch.setenv("COLUMNS", "200")
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

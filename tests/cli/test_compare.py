@@ -1,11 +1,9 @@
 import json
 import re
-import sys
 from dataclasses import replace
 
 import pytest
 
-from tripleshot.cli import main
 from tripleshot.cli.compare import read_methods, read_pairs, read_shots, show
 from tripleshot.config import fast
 from tripleshot.dataset_files import save_dataset
@@ -15,22 +13,6 @@ from tripleshot.methods.rscl import RSCLMethod
 from tripleshot.paper.comparison import compare
 
 SMALL = {"width": 16, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16, "relations_per_step": 1}
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["tripleshot", *map(str, words)])
-        monkeypatch.setenv("COLUMNS", "200")
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_methods_are_compared_and_what_is_finished_is_kept(run, tiny, tmp_path, monkeypatch):

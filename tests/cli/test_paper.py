@@ -1,10 +1,8 @@
 import json
-import sys
 
 import pytest
 
 from paper.documents import result
-from tripleshot.cli import main
 from tripleshot.config import RSCLSettings
 from tripleshot.dataset_files import content_hash, save_dataset
 from tripleshot.methods.rscl import RSCLMethod
@@ -26,22 +24,6 @@ QUICK = RSCLSettings(
     patience=0,
 )
 TRAINING = ("--preset", "quick", "--budget", "0.3s", "--queries", "8")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*words):
-        monkeypatch.setenv("COLUMNS", "200")
-        monkeypatch.setattr(sys, "argv", ["tripleshot", *map(str, words)])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
