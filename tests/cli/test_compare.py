@@ -104,6 +104,20 @@ def test_figures_are_readable_in_a_narrow_terminal(columns, monkeypatch, capsys)
     assert "starts from transe, 540 s more" in shown
 
 
+def test_in_a_narrow_terminal_spreads_stand_below_the_table(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    seeds = [{"mrr": mrr, "hits@10": 0.5, "hits@5": 0.4, "hits@1": 0.2} for mrr in (0.3, 0.32)]
+    results = [
+        {"method": "gana", "variant": "a_setting_of_some_length=0.25", "seed": seed, "micro": found}
+        | {"config": {}, "queries": 10, "seconds": 2, "training": {"spent": 60.0}}
+        for seed, found in enumerate(seeds)
+    ]
+    show(compare(results, "tiny", 5, 60))
+    shown = capsys.readouterr().out
+    assert re.search(r"gana@a_.* +\.310 +\.500 +\.400 +\.200 +60 s +5\.0", shown)
+    assert "0.25: 2 seeds, MRR ± .014" in shown
+
+
 def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):
     monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
     save_dataset(tiny, tmp_path / "tiny")

@@ -22,7 +22,7 @@ from tripleshot.dataset_files import content_hash
 from tripleshot.errors import InputError
 from tripleshot.methods import find_method
 from tripleshot.paper.circumstances import circumstances
-from tripleshot.paper.comparison import HEADINGS, Comparison, as_document, as_markdown, compare, lay_out
+from tripleshot.paper.comparison import HEADINGS, SPREAD, Comparison, as_document, as_markdown, compare, lay_out
 from tripleshot.paper.comparison_figure import draw_comparison
 from tripleshot.paper.over_time import (
     budget_name,
@@ -154,10 +154,11 @@ def shorter(plan: Plan, budget: float) -> Plan:
 
 
 def show(comparison: Comparison) -> None:
-    """Print the table; in a narrow terminal weights are left out and remarks stand below it."""
+    """Print the table; in a narrow terminal weights and spreads are left out and remarks stand below it."""
     asked = f"{comparison.dataset} {comparison.split}, {comparison.shots}-shot"
     title = f"{asked}, at most {comparison.budget:,.0f} s of training"
-    shown = len(HEADINGS) if console.width >= ROOMY else NUMERIC.stop - 1
+    is_roomy = console.width >= ROOMY
+    shown = len(HEADINGS) if is_roomy else NUMERIC.stop - 1
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for place, heading in enumerate(HEADINGS[:shown]):
         is_number = place in NUMERIC
@@ -165,11 +166,13 @@ def show(comparison: Comparison) -> None:
     layout = lay_out(comparison)
     for line in layout.lines:
         name = f"  {line.cells[0]}" if line.is_published else line.cells[0]
-        table.add_row(name, *line.cells[1:shown], style="dim" if line.is_published else None)
+        cells = [cell if is_roomy else cell.partition(SPREAD)[0] for cell in line.cells[1:shown]]
+        table.add_row(name, *cells, style="dim" if line.is_published else None)
     console.print(table, markup=False)
     for line in layout.lines:
-        if shown < len(HEADINGS) and line.cells[-1]:
-            console.print(f"{line.cells[0]}: {line.cells[-1]}", markup=False)
+        if not is_roomy and line.cells[-1]:
+            _, has_spread, spread = line.cells[1].partition(SPREAD)
+            console.print(f"{line.cells[0]}: {line.cells[-1]}{f', MRR ±{spread}' * bool(has_spread)}", markup=False)
     for number, note in enumerate(layout.notes, 1):
         console.print(f"[{number}] {note}", style="dim", markup=False)
 

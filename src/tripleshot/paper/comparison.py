@@ -10,6 +10,7 @@ from tripleshot.paper.published import METRICS, Published, published_for
 from tripleshot.variants import Variant, variant_of
 
 FAR_BEHIND = 0.03  # of MRR below the published figure: worth a look at the learning curve
+SPREAD = " ±"  # between a mean over seeds and its standard deviation
 HEADINGS = ("method", "MRR", "Hits@10", "Hits@5", "Hits@1", "training", "answers/s", "weights", "")
 
 
@@ -240,4 +241,4 @@ def _rate(number: float) -> str:
 
 
 def _with_spread(value: float, spread: float | None) -> str:
-    return short(value) if spread is None else f"{short(value)} ± {short(spread)}"
+    return short(value) if spread is None else f"{short(value)}{SPREAD} {short(spread)}"
