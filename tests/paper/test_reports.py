@@ -67,7 +67,11 @@ def test_the_main_table_has_every_method_with_its_own_printed_figures(tiny):
 
 def test_the_ablation_says_which_parts_help(tiny):
     report = ablation_report(material(replace(tiny, name=NELL), (), STUDIED))
-    assert report.tables[0].rows[1][:5] == ("without distant neighbors", ".280", ".234", ".280", ".284")
+    assert [table.title for table in report.tables] == ["1-shot", "5-shot"]
+    assert [table.rows[1][:3] for table in report.tables] == [
+        ("without distant neighbors", ".280", ".234"),
+        ("without distant neighbors", ".280", ".284"),
+    ]
     assert verdicts(report) == {
         "Distant neighbors help.": "held",
         "The global encoder helps.": "held",

@@ -37,7 +37,7 @@ def ablation_report(material: Material, shots: Sequence[int] = (1, 5)) -> Report
             "One training each, in equal time. Without the global encoder there is nothing to pre-train; where the "
             "runs share one pre-training, that variant starts from its element and position embeddings.",
         ),
-        (_table(material, shots),),
+        tuple(_table(material, count) for count in shots),
         (_picture(material, shots),) if any(results.of(label, count) for label in ROWS for count in shots) else (),
         tuple(ablation_claims(results, shots)),
         missing(results, [(label, count) for count in shots for label in ROWS], "ablation", material.words),
@@ -49,20 +49,18 @@ def _printed(material: Material) -> dict[str, dict[str, Any]]:
     return {row["method"]: row for row in printed("ablation", material.dataset.name)}
 
 
-def _table(material: Material, shots: Sequence[int]) -> Table:
+def _table(material: Material, shots: int) -> Table:
     beside = _printed(material)
-    names = [f"{name}, {count}-shot" for name in METRICS.values() for count in shots]
-    headings = ("configuration", *(heading for name in names for heading in (name, PRINTED)), "training")
+    headings = ("configuration", *(heading for name in METRICS.values() for heading in (name, PRINTED)), "training")
     rows = []
     for label, name in ROWS.items():
-        cells = [name]
+        found, cells = material.studies.of(label, shots), [name]
         for metric in METRICS:
-            for count in shots:
-                theirs = beside.get(label, {}).get(str(count), {}).get(metric)
-                cells += [figure(material.studies.of(label, count), "micro", metric), printed_figure(theirs)]
-        rows.append((*cells, training_time(material.studies.of(label, max(shots)))))
-    notes = notes_on(material.studies.of(label, count) for label in ROWS for count in shots)
-    return Table(material.dataset.name, headings, tuple(rows), notes).without_empty()
+            theirs = beside.get(label, {}).get(str(shots), {}).get(metric)
+            cells += [figure(found, "micro", metric), printed_figure(theirs)]
+        rows.append((*cells, training_time(found)))
+    notes = notes_on(material.studies.of(label, shots) for label in ROWS)
+    return Table(f"{shots}-shot", headings, tuple(rows), notes).without_empty()
 
 
 def _picture(material: Material, shots: Sequence[int]) -> Picture:

@@ -47,7 +47,7 @@ def cases_report(material: Material, shots: int = 5) -> Report:
         "cases",
         "Relation by relation",
         ("Neighbors are the mean number of distinct neighbors of the heads and tails of the relation's examples.",),
-        (_table(material, names, neighbors, shots),),
+        (_table(material, names, shots), _neighbors_table(material, names, neighbors, shots)),
         (_picture(names, values),) if all(found.values()) else (),
         (_claim(neighbors, values),),
         missing(material.main, [(label, shots) for label in METHODS], "main", material.words),
@@ -69,23 +69,32 @@ def short_names(dataset: FewShotDataset) -> list[str]:
     return plain if len(set(plain)) == len(names) else names
 
 
-def _table(material: Material, names: list[str], neighbors: dict[str, Neighbors], shots: int) -> Table:
+def _table(material: Material, names: list[str], shots: int) -> Table:
     beside = {row["relation"]: row for row in printed("cases", material.dataset.name)}
-    pairs = [f"{name}, {method}" for name in METRICS.values() for method in METHODS.values()]
-    columns = ("heads' neighbors", "tails' neighbors", *pairs)
+    columns = [f"{name}, {method}" for name in METRICS.values() for method in METHODS.values()]
     headings = ("relation", *(heading for name in columns for heading in (name, PRINTED)))
     rows = tuple(
-        (name, *_figures(material, task, neighbors[task.name], beside.get(task.name, {}), shots))
+        (name, *_figures(material, task, beside.get(task.name, {}), shots))
         for name, task in zip(names, material.dataset.test, strict=True)
     )
     notes = notes_on(material.main.of(label, shots) for label in METHODS)
     return Table(f"{shots}-shot", headings, rows, notes).without_empty()
 
 
-def _figures(material: Material, task: Task, counts: Neighbors, theirs: dict[str, Any], shots: int) -> list[str]:
+def _neighbors_table(material: Material, names: list[str], neighbors: dict[str, Neighbors], shots: int) -> Table:
+    beside = {row["relation"]: row for row in printed("cases", material.dataset.name)}
+    rows = []
+    for name, (relation, counts) in zip(names, neighbors.items(), strict=True):
+        theirs, cells = beside.get(relation, {}), [name]
+        for side, count in (("heads", counts.heads), ("tails", counts.tails)):
+            cells += [f"{count:,.1f}", f"{theirs[side]:,.1f}" if side in theirs else printed_figure(None)]
+        rows.append(tuple(cells))
+    headings = ("relation", "heads' neighbors", PRINTED, "tails' neighbors", PRINTED)
+    return Table(f"the {shots} examples of each", headings, tuple(rows)).without_empty()
+
+
+def _figures(material: Material, task: Task, theirs: dict[str, Any], shots: int) -> list[str]:
     cells = []
-    for side, count in (("heads", counts.heads), ("tails", counts.tails)):
-        cells += [f"{count:,.1f}", f"{theirs[side]:,.1f}" if side in theirs else printed_figure(None)]
     for metric in METRICS:
         for label in METHODS:
             ours = figure(material.main.of(label, shots), "relations", task.name, metric)
