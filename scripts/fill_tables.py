@@ -26,7 +26,6 @@ CHANGES = {
     "evidence_negatives=16": "16 wrong answers a query, not 256",
     "hard_share=0": "no wrong answers near the examples",
     "evidence_dropout=0": "no evidence left out in training",
-    "evidence_members=1": "one network, not four",
     "text=true": "with names and labels (`--text`)",
 }
 FLOOR = ("degree", "support-frequency", "linked", "evidence")

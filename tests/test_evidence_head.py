@@ -30,20 +30,6 @@ def test_a_feature_that_never_changes_does_no_harm():
     assert torch.isfinite(head(torch.ones(3, 1))).all()
 
 
-def test_members_are_networks_of_their_own_and_their_mean_counts():
-    head, features = EvidenceHead(3, 4, num_members=2), torch.randn(5, 3)
-    head.standardize(features)
-    without = torch.tensor([[True, False, False], [False, False, True]])
-    usual = (features - head.mean) / head.deviation
-    scores = []
-    for member, hidden_from in enumerate(without):
-        rows = slice(4 * member, 4 * member + 4)
-        hidden = (usual * ~hidden_from) @ head.hidden.weight[rows].T + head.hidden.bias[rows]
-        scores.append(torch.nn.functional.gelu(hidden) @ head.out.weight[member])
-    torch.testing.assert_close(head.each(features, without), torch.stack(scores))
-    torch.testing.assert_close(head(features), head.each(features, torch.zeros_like(without)).mean(0))
-
-
 def test_contexts_are_trusted_a_little_at_first():
     head, features = EvidenceHead(2, 4), torch.zeros(3, 2)
     contexts = torch.tensor([100.0, 0, -100])

@@ -47,11 +47,10 @@ class RSCLSettings(LearningSettings):
         evidence: weigh links, paths, examples, likeness and degree beside the contexts; not in the paper.
         without_evidence: kinds of it to leave out (ablation), with commas between: link, path, common, walk, support,
             likeness, degree, text.
-        evidence_members: networks that weigh them; their mean counts.
-        evidence_width: size of each of these networks.
-        evidence_dropout: how many kinds of evidence each of them has to do without in a training step.
-        evidence_steps: their training steps; they learn before the contexts do, and then stay as they are.
-        evidence_negatives: wrong answers a query that they learn from; contexts then read those of them that they find
+        evidence_width: size of the network that weighs them.
+        evidence_dropout: how many kinds of evidence are left out of a training step of that network.
+        evidence_steps: training steps of that network; it learns before the contexts do, and then stays as it is.
+        evidence_negatives: wrong answers a query that it learns from; contexts then read those of them that it finds
             hardest to tell from the true one, and as many others.
         hard_share: how many wrong answers are near the head or the tail of an example.
         masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
@@ -88,7 +87,6 @@ class RSCLSettings(LearningSettings):
     margin: float = 5.0
     evidence: bool = False
     without_evidence: str = ""
-    evidence_members: int = 1
     evidence_width: int = 48
     evidence_dropout: float = 0.1
     evidence_steps: int = 3000

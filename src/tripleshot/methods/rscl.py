@@ -84,8 +84,7 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
 
     def _evidence_head(self, features: EvidenceFeatures) -> EvidenceHead:
         left_out = features.kinds.columns_of(self.settings.without_evidence)
-        size = (self.settings.evidence_width, torch.from_numpy(left_out), self.settings.evidence_members)
-        return EvidenceHead(len(left_out), *size)
+        return EvidenceHead(len(left_out), self.settings.evidence_width, torch.from_numpy(left_out))
 
     def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
         """Make an untrained network and return its stages: pre-training, evidence, episodes, as the settings say."""

@@ -107,9 +107,8 @@ class RSCLTraining:
         module, episodes = self.method.module, self._draw(chance)
         assert module.evidence is not None
         features = self._features(episodes)
-        seen = (self.settings.evidence_members, features.shape[-1])
-        without = torch.rand(seen, device=features.device) < self.settings.evidence_dropout
-        return {"evidence": listwise_loss(module.evidence.each(features, without), self._weights(episodes))}
+        without = torch.rand(features.shape[-1], device=features.device) < self.settings.evidence_dropout
+        return {"evidence": listwise_loss(module.evidence(features, without), self._weights(episodes))}
 
     def _episode_losses(self, step: int, chance: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
