@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from tripleshot.paper.comparison import short
+from tripleshot.paper.comparison import seconds_in, short
 from tripleshot.paper.published import METRICS, Published, published_for
 
 ROOT = Path(__file__).parents[1]
@@ -38,9 +38,10 @@ def nell_table() -> str:
         for method in FLOOR if shots == 1 else ():  # with five examples they stand in the comparison
             document = read(f"nell-one/{method}-{shots}-shot.json")
             lines.append(row(f"`{method}`", shots, "none", measured(document)))
-        for path in sorted((RESULTS / "nell-one").glob(f"*-seed-*-{shots}-shot.json")):
+        cells = sorted((RESULTS / "nell-one/runs").glob(f"*-{shots}-shot-seed-[1-9]/result.json"))  # 0 is compared
+        for path in [*cells, *sorted((RESULTS / "nell-one").glob(f"*-seed-*-{shots}-shot.json"))]:
             document = json.loads(path.read_text())
-            minutes = f"{document['training']['seconds'] / 60:.0f} min"
+            minutes = f"{seconds_in(document['training']) / 60:.0f} min"
             name = f"`{document['method']}`, seed {document['seed']}"
             lines.append(row(name, shots, minutes, measured(document)))
         for found in published_rows(shots):
