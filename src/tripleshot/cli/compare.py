@@ -162,7 +162,7 @@ def show(comparison: Comparison) -> None:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for place, heading in enumerate(HEADINGS[:shown]):
         is_number = place in NUMERIC
-        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number)
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
     layout = lay_out(comparison)
     for line in layout.lines:
         name = f"  {line.cells[0]}" if line.is_published else line.cells[0]
