@@ -138,7 +138,7 @@ def test_a_cell_that_was_trained_but_not_tested_is_only_tested(plan, tiny):
 
 def test_cells_of_other_conditions_are_refused(plan, tiny):
     run_cell(plan, RSCL, tiny, Recorder())
-    with pytest.raises(InputError, match="was given 1 s, not 2 s"):
+    with pytest.raises(InputError, match="was given 1s, not 2s"):
         run_cell(replace(plan, budget=2.0), RSCL, tiny, Recorder())
     with pytest.raises(InputError, match="was trained with"):
         run_cell(replace(plan, preset="fast"), RSCL, tiny, Recorder())

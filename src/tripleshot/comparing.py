@@ -235,6 +235,14 @@ def _describe(plan: Plan, cell: Cell, dataset: FewShotDataset, settings: dict[st
     save_config(config, plan.folder(cell))
 
 
+def budget_name(seconds: float) -> str:
+    """Write a budget as a person would give it: 90s, 5m, 1h30m."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "m"), (rest, "s"))
+    return "".join(f"{number:g}{unit}" for number, unit in parts if number)
+
+
 def _require_same(plan: Plan, cell: Cell, dataset: FewShotDataset) -> None:
     """Refuse to put results side by side that were made under other conditions."""
     folder = plan.folder(cell)
@@ -243,7 +251,8 @@ def _require_same(plan: Plan, cell: Cell, dataset: FewShotDataset) -> None:
     if not find_method(cell.method).learns:
         return
     if found.budget != plan.budget:
-        raise InputError(f"{folder}: was given {found.budget:g} s, not {plan.budget:g} s; choose another folder")
+        was, wanted = budget_name(found.budget), budget_name(plan.budget)
+        raise InputError(f"{folder}: was given {was}, not {wanted}; go on with --budget {was}, or in another folder")
     expected = json.loads(json.dumps(plan.settings(cell)))
     defaults = {field.name: field.default for field in fields(find_method(cell.method).settings)}
     for name, value in expected.items():

@@ -16,7 +16,7 @@ from tripleshot.atomic import write_file
 from tripleshot.catalog import load_dataset
 from tripleshot.cli.tables import console, progress_bar
 from tripleshot.cli.train import seconds_of, training_display
-from tripleshot.comparing import EVERYTHING, SHORTER, Cell, Plan, run_cell
+from tripleshot.comparing import EVERYTHING, SHORTER, Cell, Plan, budget_name, run_cell
 from tripleshot.dataset import FewShotDataset
 from tripleshot.dataset_files import content_hash
 from tripleshot.errors import InputError
@@ -24,13 +24,7 @@ from tripleshot.methods import find_method
 from tripleshot.paper.circumstances import circumstances
 from tripleshot.paper.comparison import HEADINGS, SPREAD, Comparison, as_document, as_markdown, compare, lay_out
 from tripleshot.paper.comparison_figure import draw_comparison
-from tripleshot.paper.over_time import (
-    budget_name,
-    draw_over_time,
-    over_time_document,
-    over_time_markdown,
-    over_time_table,
-)
+from tripleshot.paper.over_time import draw_over_time, over_time_document, over_time_markdown, over_time_table
 from tripleshot.results import write_json
 from tripleshot.storage import CONFIG
 from tripleshot.training import Observer

@@ -97,7 +97,7 @@ def lambda_command(
 def curves(data: str, *, where: WhereFlags = HERE, shots: str = FIVE, conditions: ConditionFlags = USUAL) -> None:
     """Make the figure of learning curves for lambda 0, .4 and 1."""
     desk, count = Desk.open(data, where, conditions), one_of(shots)
-    desk.train_variants([label_at(share) for share in CURVES], (count,))
+    desk.train_variants([label_at(share) for share in CURVES], (count,), takes_finished=True)
     finish(curves_report(desk.gather(), count), where.out)
 
 

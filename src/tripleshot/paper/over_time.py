@@ -11,17 +11,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tripleshot.comparing import budget_name
 from tripleshot.paper.comparison import Comparison, Row, short
 from tripleshot.paper.comparison_figure import UNTRAINED, Label, write_labels
 from tripleshot.paper.style import finish, look, save
-
-
-def budget_name(seconds: float) -> str:
-    """Write a budget as a person would give it: 90s, 5m, 1h30m."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    parts = ((hours, "h"), (minutes, "m"), (rest, "s"))
-    return "".join(f"{number}{unit}" for number, unit in parts if number) or f"{seconds:g}s"
 
 
 def over_time_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
