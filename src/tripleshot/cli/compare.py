@@ -173,10 +173,15 @@ def show(comparison: Comparison) -> None:
 
 def write(comparison: Comparison, document: dict[str, Any], out: Path) -> None:
     """Write the table as JSON and Markdown, and the figure."""
-    stem = f"compare-{'' if comparison.split == 'test' else f'{comparison.split}-'}{comparison.shots}-shot"
+    stem = stem_of("compare", comparison)
     write_json(document, out / f"{stem}.json")
     write_file(out / f"{stem}.md", as_markdown(comparison).encode())
     draw_comparison(comparison, out / f"{stem}.png")
+
+
+def stem_of(kind: str, comparison: Comparison) -> str:
+    """Return the name of its files, without suffix; what was asked about valid tasks says so."""
+    return f"{kind}-{'' if comparison.split == 'test' else f'{comparison.split}-'}{comparison.shots}-shot"
 
 
 def show_over_time(comparisons: Sequence[Comparison]) -> None:
@@ -194,7 +199,7 @@ def show_over_time(comparisons: Sequence[Comparison]) -> None:
 
 def write_over_time(comparisons: Sequence[Comparison], document: dict[str, Any], out: Path) -> None:
     """Write what more time brings as JSON, Markdown and a figure."""
-    stem = f"over-time-{comparisons[-1].shots}-shot"
+    stem = stem_of("over-time", comparisons[-1])
     write_json(document, out / f"{stem}.json")
     write_file(out / f"{stem}.md", over_time_markdown(comparisons).encode())
     draw_over_time(comparisons, out / f"{stem}.png")
