@@ -29,6 +29,15 @@ CHANGES = {
     "text=true": "with names and labels (`--text`)",
 }
 OPTIONS = {"connected": "`--connected`", "factorised": "`--factorised`"}
+SIZES = {
+    "": "one layer, width 64, p 6",
+    "num_layers=2": "two layers",
+    "num_layers=4": "four layers",
+    "width=32": "width 32",
+    "max_neighbors=3+max_distant=2": "p 3",
+    "max_neighbors=12+max_distant=8": "p 12",
+    **{f"{name}=true": flag for name, flag in OPTIONS.items()},
+}
 FLOOR = ("degree", "support-frequency", "linked", "evidence")
 
 
@@ -184,6 +193,16 @@ def contexts_table() -> str:
     return "\n".join(lines)
 
 
+def encoders_table() -> str:
+    """Lay out what RSCL's sizes and options are worth on Atlas's dev tasks, and what they cost."""
+    lines = ["| RSCL on Atlas | dev MRR | answers/s |", "|---|---|---|"]
+    for found in read("atlas/encoders/compare-valid-5-shot.json")["rows"]:
+        _, _, variant = found["method"].partition("@")
+        figures = f"{short(found['micro']['mrr'])} | {found['answers_per_second']:,.0f}"
+        lines.append(f"| {SIZES[variant]} | {figures} |")
+    return "\n".join(lines)
+
+
 def claims_table() -> str:
     """Lay out what the paper claims, and whether our runs say so."""
     lines = ["| the paper says | here | figures |", "|---|---|---|"]
@@ -226,6 +245,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "comparison": comparison_table,
     "claims": claims_table,
     "contexts": contexts_table,
+    "encoders": encoders_table,
     "ablation": ablation_table,
     "embedding": embedding_table,
     "ingest": ingest_table,
