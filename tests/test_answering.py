@@ -15,6 +15,7 @@ from tripleshot.dataset_files import save_dataset
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.evaluation import evaluate
 from tripleshot.methods import make_method
+from tripleshot.methods.rscl_plus import PlusSettings
 from tripleshot.ranking import choose_candidates
 from tripleshot.storage import VOCABULARY
 
@@ -42,7 +43,7 @@ def data(tiny, tmp_path_factory):
     return dataset, folder
 
 
-LEARNED = {"rscl": QUICK, "rscl+": replace(QUICK, evidence=True, evidence_steps=5, train_edges=True)}
+LEARNED = {"rscl": QUICK, "rscl+": PlusSettings(steps=5)}
 
 
 @pytest.fixture(scope="module", params=["evidence", *LEARNED])

@@ -8,7 +8,7 @@ import pytest
 from tripleshot.catalog import load_dataset
 from tripleshot.cli.train import keep_run
 from tripleshot.config import demo as demo_settings
-from tripleshot.config import plus_demo
+from tripleshot.methods.rscl_plus import PlusSettings
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def triples(tmp_path):
 
 def test_the_demo_trains_ranks_the_methods_and_answers_questions(run, tmp_path, monkeypatch):
     short = replace(demo_settings(), width=8, num_layers=1, pretraining_steps=2, steps=2, valid_queries=5)
-    shorter = replace(plus_demo(), evidence_steps=60, validate_every=60, valid_queries=5, evidence_negatives=32)
+    shorter = PlusSettings(steps=60, validate_every=60, valid_queries=5, num_negatives=32)
     monkeypatch.setattr("tripleshot.cli.demo.demo_settings", lambda: short)
-    monkeypatch.setattr("tripleshot.cli.demo.plus_demo", lambda: shorter)
+    monkeypatch.setattr("tripleshot.cli.demo.plus_settings", lambda: shorter)
     code, out, err = run("demo", "--run", tmp_path / "run")
     assert (code, err) == (0, "")
     assert "evidence" in out

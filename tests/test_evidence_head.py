@@ -1,7 +1,6 @@
-import pytest
 import torch
 
-from tripleshot.evidence_head import FIRST_TRUST, EvidenceHead
+from tripleshot.evidence_head import EvidenceHead
 
 
 def test_features_are_seen_by_how_unusual_they_are():
@@ -28,11 +27,3 @@ def test_a_feature_that_never_changes_does_no_harm():
     head = EvidenceHead(1, 4)
     head.standardize(torch.ones(8, 1))
     assert torch.isfinite(head(torch.ones(3, 1))).all()
-
-
-def test_contexts_are_trusted_a_little_at_first():
-    head, features = EvidenceHead(2, 4), torch.zeros(3, 2)
-    contexts = torch.tensor([100.0, 0, -100])
-    assert (head.weigh(contexts, features) - head(features)).tolist() == pytest.approx(
-        [100 * FIRST_TRUST, 0, -100 * FIRST_TRUST]
-    )

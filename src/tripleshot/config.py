@@ -7,7 +7,6 @@ from tripleshot.contexts import TopNeighbors
 from tripleshot.episodes import Regime
 from tripleshot.errors import InputError
 from tripleshot.learning_settings import LearningSettings
-from tripleshot.losses import RankingLoss
 from tripleshot.schedules import Schedule
 
 RelationToken = Literal["shared", "own", "difference"]
@@ -42,17 +41,7 @@ class RSCLSettings(LearningSettings):
         batch_size: B, queries of a step.
         relations_per_step: how many relations share them, each with a support of its own; the paper takes one.
         num_negatives: wrong answers a query.
-        ranking_loss: keep a margin between true and wrong (the paper), or a softmax that stands for all candidates.
         margin: gamma of the ranking loss.
-        evidence: weigh links, paths, examples, likeness and degree beside the contexts; not in the paper.
-        without_evidence: kinds of it to leave out (ablation), with commas between: link, path, common, walk, support,
-            likeness, degree, text.
-        evidence_width: size of the network that weighs them.
-        evidence_dropout: how many kinds of evidence are left out of a training step of that network.
-        evidence_steps: training steps of that network; it learns before the contexts do, and then stays as it is.
-        evidence_negatives: wrong answers a query that it learns from; contexts then read those of them that it finds
-            hardest to tell from the true one, and as many others.
-        hard_share: how many wrong answers are near the head or the tail of an example.
         masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
         num_sampled: entities that stand for all in the masked-token loss; 0 takes all of them.
         pretrained: a run whose pre-training to start from, instead of a pre-training of its own.
@@ -83,15 +72,7 @@ class RSCLSettings(LearningSettings):
     batch_size: int = 256
     relations_per_step: int = 1
     num_negatives: int = 1
-    ranking_loss: RankingLoss = "margin"
     margin: float = 5.0
-    evidence: bool = False
-    without_evidence: str = ""
-    evidence_width: int = 48
-    evidence_dropout: float = 0.1
-    evidence_steps: int = 3000
-    evidence_negatives: int = 256
-    hard_share: float = 0.0
     masking_weight: float = 1.0
     num_sampled: int = 1024
     pretrained: str = ""
@@ -107,8 +88,8 @@ class RSCLSettings(LearningSettings):
     patience: int = 10
 
     def __post_init__(self) -> None:
-        if not (self.reads_contexts or self.evidence):
-            raise InputError("without both encoders nothing is left of RSCL, unless --evidence is given")
+        if not (self.use_global or self.use_local):
+            raise InputError("without both encoders nothing is left of RSCL")
         if self.batch_size % self.relations_per_step:
             raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
         if self.factorised and (self.connected or self.relation_token != "shared" or self.masking_weight):
@@ -118,14 +99,9 @@ class RSCLSettings(LearningSettings):
             )
         if self.max_neighbors < 3:
             raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
-        for name in ("dropout", "global_share", "background_share", "hard_share", "evidence_dropout"):
+        for name in ("dropout", "global_share", "background_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")
-
-    @property
-    def reads_contexts(self) -> bool:
-        """Whether there is an encoder; without any, only evidence counts."""
-        return self.use_global or self.use_local
 
 
 def paper() -> RSCLSettings:
@@ -177,39 +153,4 @@ def demo() -> RSCLSettings:
     )
 
 
-def plus() -> RSCLSettings:
-    """Return settings of `rscl+`: evidence alone, trained in minutes, with several wrong answers, hard ones too."""
-    return replace(
-        fast(),
-        use_global=False,
-        use_local=False,
-        train_edges=True,
-        evidence=True,
-        ranking_loss="softmax",
-        hard_share=0.4,
-        batch_size=64,
-        num_negatives=8,
-        pretraining_steps=0,
-        valid_queries=0,
-    )
-
-
-def plus_with_contexts() -> RSCLSettings:
-    """Return settings of `rscl+` that read contexts beside evidence, for two CPU cores."""
-    return replace(
-        plus(),
-        use_global=True,
-        use_local=True,
-        pretraining_steps=12_000,
-        steps=3000,
-        valid_queries=150,
-    )
-
-
-def plus_demo() -> RSCLSettings:
-    """Return settings of `rscl+` for a small graph and less than a minute."""
-    return replace(plus(), evidence_steps=500, validate_every=250, valid_queries=150)
-
-
 PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo}
-PLUS_PRESETS = {"fast": plus, "contexts": plus_with_contexts, "demo": plus_demo}

@@ -1,12 +1,8 @@
-"""Weighs what speaks for a tail, and how much the contexts' own score is to be trusted beside it."""
-
-import math
+"""Weighs what speaks for a tail."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-FIRST_TRUST = 0.1  # the contexts' score comes in hundreds, a feature in ones
 
 
 class EvidenceHead(nn.Module):
@@ -27,7 +23,6 @@ class EvidenceHead(nn.Module):
         self.left_out = left_out
         self.hidden = nn.Linear(num_features, width)
         self.out = nn.Linear(width, 1, bias=False)
-        self.trust = nn.Parameter(torch.tensor(math.log(FIRST_TRUST)))
         self.register_buffer("mean", torch.zeros(num_features))
         self.register_buffer("deviation", torch.ones(num_features))
 
@@ -43,7 +38,3 @@ class EvidenceHead(nn.Module):
             if ignored is not None:
                 usual = usual * ~ignored.to(usual.device)
         return self.out(functional.gelu(self.hidden(usual))).squeeze(-1)
-
-    def weigh(self, contexts: Tensor, features: Tensor) -> Tensor:
-        """Add the features' score to the score of the contexts, shape (...)."""
-        return self.trust.exp() * contexts + self(features)

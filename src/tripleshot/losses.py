@@ -7,7 +7,6 @@ from torch import Tensor
 from torch.nn import functional
 
 CorruptionLoss = Literal["margin", "softplus"]
-RankingLoss = Literal["margin", "softmax"]
 
 
 def ranking_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:

@@ -9,7 +9,6 @@ from torch.nn import functional
 from tripleshot.context_batches import Batch, Sequences
 from tripleshot.contexts import PAD, RELATION
 from tripleshot.encoder import Encoder, Packing, PooledDropout
-from tripleshot.evidence_head import EvidenceHead
 from tripleshot.text_encoder import TextEncoder
 
 
@@ -148,7 +147,6 @@ class RSCL(nn.Module):
         use_global: bool = True,
         use_local: bool = True,
         scale_attention: bool = True,
-        evidence: EvidenceHead | None = None,
         text: TextEncoder | None = None,
         num_roles: int = 0,
     ) -> None:
@@ -165,7 +163,6 @@ class RSCL(nn.Module):
             use_global: false for the ablation "w/o global encoder": the local encoder then reads raw embeddings.
             use_local: false for the ablation "w/o local encoder": only the global score counts.
             scale_attention: divide by the root of the width in the aggregator's attention, as FAAN does.
-            evidence: weighs what is known of a pair beside its context; not in the paper.
             text: reads names; what it makes of them is added to the elements' own vectors. Not in the paper.
             num_roles: what a neighbor can be to the opposite entity, where contexts say so; not in the paper.
         """
@@ -178,7 +175,7 @@ class RSCL(nn.Module):
         self.embedding_norm = nn.LayerNorm(width)
         self.encoder = Encoder(width, num_layers, num_heads, self.dropout) if use_global else None
         self.local_encoder = LocalNeighborEncoder(width, self.dropout) if use_local else None
-        self.evidence, self.text = evidence, text
+        self.text = text
         self.roles = nn.Embedding(num_roles, width) if num_roles else None
         nn.init.normal_(self.elements.weight, std=width**-0.5)
         nn.init.normal_(self.positions.weight, std=width**-0.5)

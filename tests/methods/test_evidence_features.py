@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
-from tripleshot.config import plus
 from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.methods.evidence_features import EvidenceFeatures
@@ -161,7 +160,7 @@ def test_names_that_are_alike_are_evidence_if_text_is_read():
 
 
 def test_the_weightiest_walk_of_three_steps_is_named(graph):
-    method = RSCLPlusMethod(replace(plus(), evidence_steps=2))
+    method = RSCLPlusMethod()
     dataset = FewShotDataset("small", graph, (), (), ())
     method.prepare(dataset)
     support = graph.entities.ids(["ann", "north", "bob", "south"]).reshape(-1, 2)

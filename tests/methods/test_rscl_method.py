@@ -223,7 +223,7 @@ def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_th
     without = replace(tiny, test=(Task.of(task.name, np.delete(task.pairs, 3, axis=0)), *tiny.test[1:]))
     scores = []
     for dataset in (tiny, without):
-        method = RSCLMethod(replace(QUICK, train_edges=True, connected=True, evidence=True))
+        method = RSCLMethod(replace(QUICK, train_edges=True, connected=True))
         method.prepare(dataset)
         scores.append(method.score(task.support(3), head, candidates))
     assert np.array_equal(scores[0], scores[1])

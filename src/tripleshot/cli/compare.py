@@ -233,7 +233,7 @@ def read_pairs(text: str) -> dict[str, str]:
     for part in filter(None, text.split(",")):
         name, _, source = (word.strip() for word in part.rpartition("="))
         method = Variant.read(name)
-        if method.method in ("rscl", "rscl+"):
+        if method.method == "rscl":
             pairs[name] = read_run(Path(source))
         elif find_method(method.method).learns and find_method(source).kind == "embedding":
             pairs[name] = source

@@ -12,12 +12,12 @@ from tripleshot.catalog import ATLAS, load_atlas
 from tripleshot.cli.tables import console, long_tail_lines, metrics_table, progress_bar, statistics_table
 from tripleshot.cli.train import train_run
 from tripleshot.config import demo as demo_settings
-from tripleshot.config import plus_demo
 from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
 from tripleshot.method import Method
 from tripleshot.methods import METHODS, load_run, make_method
+from tripleshot.methods.rscl_plus import demo as plus_settings
 from tripleshot.statistics import describe_dataset
 from tripleshot.storage import CONFIG
 
@@ -85,7 +85,7 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         console.print(line)
     console.print()
     shutil.rmtree(run, ignore_errors=True)
-    trained = {"rscl": demo_settings(), "rscl+": plus_demo()}
+    trained = {"rscl": demo_settings(), "rscl+": plus_settings()}
     for name, settings in trained.items():
         train_run(ATLAS, dataset, run / name, name, SHOTS, asdict(settings))
     methods = {name: make_method(name) for name, entry in METHODS.items() if not entry.learns}

@@ -106,8 +106,7 @@ def train_command(
     shots
         K, the number of examples per relation.
     preset
-        Where settings start from: `fast` for two CPU cores; RSCL also has `paper` and `wiki-one`, as published, and
-        `rscl+` has `contexts`.
+        Where settings start from: `fast` for two CPU cores; RSCL also has `paper` and `wiki-one`, as published.
     config
         A TOML file with settings in place of the preset's.
     settings

@@ -89,7 +89,7 @@ METHODS: dict[str, MethodEntry] = {
         "neural", "relation-specific context learning, the paper's model", "rscl:RSCLMethod", learns=True
     ),
     "rscl+": MethodEntry(
-        "neural", "RSCL that also weighs links, paths, examples and likeness", "rscl_plus:RSCLPlusMethod", learns=True
+        "neural", "a network that weighs links, paths, examples and likeness", "rscl_plus:RSCLPlusMethod", learns=True
     ),
     "metar": MethodEntry(
         "few-shot", "a relation's vector from its examples, moved by their gradient", "metar:MetaRMethod", learns=True

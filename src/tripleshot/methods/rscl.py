@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
 from tripleshot.checkpoints import load_weights
@@ -13,16 +11,12 @@ from tripleshot.contexts import ContextExtractor, Tokens
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
 from tripleshot.errors import InputError
-from tripleshot.evidence_head import EvidenceHead
-from tripleshot.explaining import first_neighbors
 from tripleshot.factorised import FactorisedRSCL
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Attention, FloatArray
 from tripleshot.methods.context_reader import ContextReader
-from tripleshot.methods.evidence_features import EvidenceFeatures, Examples
 from tripleshot.methods.half_reader import HalfReader
 from tripleshot.methods.known_tokens import trained_rows
-from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.learner import Learner
 from tripleshot.methods.rscl_training import PRETRAINED, RSCLTraining
 from tripleshot.rscl import RSCL
@@ -31,7 +25,6 @@ from tripleshot.text_encoder import TextEncoder
 from tripleshot.training import Stage
 
 FEWEST_CONTEXTS = 32  # scored at once: fewer are not worth a thread
-FEATURES_AT_ONCE = 16_384  # pairs; it bounds memory
 
 
 class RSCLMethod(Learner[RSCLSettings, RSCL]):
@@ -42,7 +35,7 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
 
     @property
     def graph(self) -> KnowledgeGraph:
-        """What contexts and evidence are taken from."""
+        """What contexts are taken from."""
         return self.dataset.graph
 
     def prepare(self, dataset: FewShotDataset) -> None:
@@ -56,10 +49,9 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         self.extractor = extractor(
             graph, self.tokens, settings.max_neighbors, settings.max_distant, settings.top_neighbors
         )
-        self.features = EvidenceFeatures(graph, settings.text) if settings.evidence else None
         torch.manual_seed(settings.seed)
         self.module = (FactorisedRSCL if settings.factorised else RSCL)(
-            len(self.tokens) if settings.reads_contexts else 1,
+            len(self.tokens),
             settings.max_neighbors,
             settings.width,
             settings.num_layers,
@@ -69,12 +61,10 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
             settings.use_global,
             settings.use_local,
             settings.scale_attention,
-            self._evidence_head(self.features) if self.features else None,
-            TextEncoder(graph, self.tokens, settings.width) if settings.text and settings.reads_contexts else None,
+            TextEncoder(graph, self.tokens, settings.width) if settings.text else None,
             NUM_ROLES if settings.connected else 0,
         ).to(self.device)
         self.reader = self._reader()
-        self._examples: LastSupport[Examples] = LastSupport()
 
     def _reader(self) -> ContextReader:
         reading = (self.extractor, self.settings, self.device)
@@ -82,23 +72,17 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
             return HalfReader(self.module, *reading)
         return ContextReader(self.module, *reading)
 
-    def _evidence_head(self, features: EvidenceFeatures) -> EvidenceHead:
-        left_out = features.kinds.columns_of(self.settings.without_evidence)
-        return EvidenceHead(len(left_out), self.settings.evidence_width, torch.from_numpy(left_out))
-
     def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
-        """Make an untrained network and return its stages: pre-training, evidence, episodes, as the settings say."""
+        """Make an untrained network and return its stages: pre-training and episodes, as the settings say."""
         self.prepare(dataset)
         if folder is not None and self.settings.train_edges:
             save_vocabulary(self.dataset.graph, folder)
         if self.settings.pretrained:
             self._start_from(Path(self.settings.pretrained))
-        training = RSCLTraining(self, shots)
-        training.begin()
-        return training.stages(folder)
+        return RSCLTraining(self, shots).stages(folder)
 
     def _start_from(self, folder: Path) -> None:
-        """Take the weights that another run had when its pre-training was over; evidence and roles have no part in it.
+        """Take the weights that another run had when its pre-training was over; roles have no part in it.
 
         A run that sees the train tasks as edges can start from one that did not.
         """
@@ -106,9 +90,9 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         if trained is None or not trained.begins(graph):
             raise InputError(f"{folder}: was not trained on the entities and relations of {self.dataset.name}")
         module = self.module
-        own, module.evidence, module.roles = (module.evidence, module.roles), None, None
+        roles, module.roles = module.roles, None
         load_weights(module, folder, self._rows(trained), PRETRAINED, only_own=True)
-        module.evidence, module.roles = own
+        module.roles = roles
 
     def _rows(self, trained: RunVocabulary) -> dict[str, IntArray] | None:
         """Return which rows of a run's table the tokens here take; None if all are the same."""
@@ -124,36 +108,15 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         return RSCLTraining(self, shots).stages(folder)
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score tails by the contexts of (head, relation, tail), and by evidence where the settings say so."""
+        """Score tails by the contexts of (head, relation, tail)."""
         self.module.eval()
-        contexts = np.zeros(len(tails), dtype=np.float32)
-        if self.settings.reads_contexts:
-            contexts = self.reader.score(support, head, tails)
-        if self.features is None or self.module.evidence is None:
-            return contexts
-        with torch.inference_mode():
-            features = torch.from_numpy(self.features_of(support, head, tails)).to(self.device)
-            return self.module.evidence.weigh(torch.from_numpy(contexts).to(self.device), features).cpu().numpy()
-
-    def features_of(self, support: IntArray, head: int, tails: IntArray) -> npt.NDArray[np.float32]:
-        """Return the features of tails, a bounded number at a time; the examples are looked at only once."""
-        assert self.features is not None
-        examples = self.examples_of(support)
-        parts = [tails[start : start + FEATURES_AT_ONCE] for start in range(0, len(tails), FEATURES_AT_ONCE)]
-        found = [self.features.of(examples, np.full(len(part), head), part) for part in parts]
-        return np.concatenate([np.empty((0, self.features.kinds.size), dtype=np.float32), *found])
-
-    def examples_of(self, support: IntArray) -> Examples:
-        """Look at examples once for all queries."""
-        assert self.features is not None
-        features = self.features
-        return self._examples.get(support, lambda: features.examples(support))
+        return self.reader.score(support, head, tails)
 
     def restore(self, dataset: FewShotDataset, folder: Path) -> None:
         """Take the weights of a run; what this dataset names and the run has never seen is read as [MASK]."""
         self.prepare(dataset)
         trained = load_vocabulary(folder)
-        self._load(folder, None if trained is None or not self.settings.reads_contexts else self._rows(trained))
+        self._load(folder, None if trained is None else self._rows(trained))
 
     def _load(self, folder: Path, rows: dict[str, IntArray] | None = None) -> None:
         load_weights(self.module, folder, rows)
@@ -162,8 +125,5 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
 
     def attention(self, support: IntArray, head: int, tail: int) -> Attention:
         """Return what the network weighs to score a tail."""
-        if not self.settings.reads_contexts:
-            graph = self.dataset.graph
-            return Attention(first_neighbors(graph, head), first_neighbors(graph, tail))
         self.module.eval()
         return self.reader.attention(support, head, tail)
