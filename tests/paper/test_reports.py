@@ -127,6 +127,13 @@ def test_cases_count_neighbors_of_the_examples_and_relations_that_rscl_wins(tiny
     assert counts.heads == pytest.approx(tiny.graph.num_neighbors[support[:, 0]].mean())
 
 
+def test_a_table_without_a_row_is_no_table(tiny):
+    found = [result("rscl", 0.3)]
+    assert [table.title for table in main_report(material(tiny, found)).tables] == ["5-shot"]
+    assert long_tail_report(material(tiny, found)).tables[0].title == "methods"
+    assert not main_report(material(tiny)).tables
+
+
 def test_relations_are_called_without_namespaces_unless_they_would_be_called_the_same(tiny):
     def called(*names):
         tasks = tuple(replace(task, name=name, label="") for task, name in zip(tiny.test, names, strict=False))

@@ -41,7 +41,7 @@ def long_tail_report(material: Material, shots: int = 5) -> Report:
             "both directions; support and candidates stay as they are. The paper does not say what its subset leaves "
             "out beside queries, so its figures need not be about the same.",
         ),
-        tables,
+        tuple(table for table in tables if table.rows),
         tuple(_pictures(material, shots, beside)),
         claims,
         _missing(material, shots),

@@ -39,7 +39,7 @@ def main_report(material: Material, shots: Sequence[int] = (1, 5)) -> Report:
             "Every method by the same protocol, chosen on dev and ranked on test. The paper's figures stand beside "
             "ours; methods that do not learn are not in the paper: they are what training has to beat.",
         ),
-        tuple(_table(material, count) for count in shots),
+        tuple(table for count in shots if (table := _table(material, count)).rows),
         tuple(_picture(material, count) for count in shots if _found(material.main, count)),
         tuple(_claims(material.main, shots)),
         missing(material.main, [(label, count) for count in shots for label in ROWS], "main", material.words),
