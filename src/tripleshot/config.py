@@ -99,9 +99,7 @@ class RSCLSettings(LearningSettings):
             )
         if self.max_neighbors < 3:
             raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
-        for name in ("dropout", "global_share", "background_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")
+        self._check_shares("dropout", "global_share", "background_share")
 
 
 def paper() -> RSCLSettings:

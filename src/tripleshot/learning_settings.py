@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tripleshot.errors import InputError
 from tripleshot.schedules import Schedule
 
 
@@ -32,3 +33,8 @@ class LearningSettings:
     patience: int = 5
     checkpoint_every: int = 1000
     seed: int = 0
+
+    def _check_shares(self, *names: str) -> None:
+        for name in names:
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")

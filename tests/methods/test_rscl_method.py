@@ -13,6 +13,7 @@ from tripleshot.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
 from tripleshot.methods.rscl import PRETRAINED, RSCLMethod
+from tripleshot.methods.rscl_plus import RSCLPlusMethod
 from tripleshot.storage import save_vocabulary
 
 QUICK = RSCLSettings(
@@ -217,13 +218,18 @@ def test_a_run_that_sees_train_edges_is_restored(tiny, tmp_path):
     assert np.array_equal(trained.score(*asked), again.score(*asked))
 
 
-def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_the_task_files(tiny):
+@pytest.mark.parametrize(
+    "make",
+    [lambda: RSCLMethod(replace(QUICK, train_edges=True, connected=True)), RSCLPlusMethod],
+    ids=["connected contexts", "evidence"],
+)
+def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_the_task_files(tiny, make):
     task = tiny.test[0]
     head, candidates = int(task.queries(3)[0, 0]), tiny.candidates(task)
     without = replace(tiny, test=(Task.of(task.name, np.delete(task.pairs, 3, axis=0)), *tiny.test[1:]))
     scores = []
     for dataset in (tiny, without):
-        method = RSCLMethod(replace(QUICK, train_edges=True, connected=True))
+        method = make()
         method.prepare(dataset)
         scores.append(method.score(task.support(3), head, candidates))
     assert np.array_equal(scores[0], scores[1])

@@ -37,11 +37,6 @@ class EpisodeSettings(LearningSettings):
     def __post_init__(self) -> None:
         self._check_shares("dropout", "background_share")
 
-    def _check_shares(self, *names: str) -> None:
-        for name in names:
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")
-
 
 @dataclass(frozen=True)
 class NeighborSettings(EpisodeSettings):

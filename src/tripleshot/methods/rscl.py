@@ -24,8 +24,6 @@ from tripleshot.storage import RunVocabulary, load_vocabulary, save_vocabulary
 from tripleshot.text_encoder import TextEncoder
 from tripleshot.training import Stage
 
-FEWEST_CONTEXTS = 32  # scored at once: fewer are not worth a thread
-
 
 class RSCLMethod(Learner[RSCLSettings, RSCL]):
     """Relation-specific context learning (the paper's model) on one dataset."""
@@ -79,7 +77,7 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
             save_vocabulary(self.dataset.graph, folder)
         if self.settings.pretrained:
             self._start_from(Path(self.settings.pretrained))
-        return RSCLTraining(self, shots).stages(folder)
+        return self.stages(shots, folder)
 
     def _start_from(self, folder: Path) -> None:
         """Take the weights that another run had when its pre-training was over; roles have no part in it.
@@ -116,10 +114,7 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         """Take the weights of a run; what this dataset names and the run has never seen is read as [MASK]."""
         self.prepare(dataset)
         trained = load_vocabulary(folder)
-        self._load(folder, None if trained is None else self._rows(trained))
-
-    def _load(self, folder: Path, rows: dict[str, IntArray] | None = None) -> None:
-        load_weights(self.module, folder, rows)
+        load_weights(self.module, folder, None if trained is None else self._rows(trained))
         self.forget()
         self.module.eval()
 

@@ -18,11 +18,10 @@ from tripleshot.dataset import FewShotDataset
 from tripleshot.episodes import Episode, EpisodeSampler, Regime
 from tripleshot.errors import InputError
 from tripleshot.evidence_head import EvidenceHead
-from tripleshot.explaining import first_neighbors
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.learning_settings import LearningSettings
 from tripleshot.losses import listwise_loss
-from tripleshot.method import Attention, FloatArray, Reason
+from tripleshot.method import FloatArray, Reason
 from tripleshot.methods.evidence_features import EvidenceFeatures, Examples
 from tripleshot.methods.evidence_reasons import find_reasons
 from tripleshot.methods.last_support import LastSupport
@@ -76,9 +75,7 @@ class PlusSettings(LearningSettings):
     def __post_init__(self) -> None:
         if self.batch_size % self.relations_per_step:
             raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
-        for name in ("evidence_dropout", "background_share", "hard_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")
+        self._check_shares("evidence_dropout", "background_share", "hard_share")
 
 
 def demo() -> PlusSettings:
@@ -177,7 +174,3 @@ class RSCLPlusMethod(Learner[PlusSettings, EvidenceHead]):
         """Name what speaks for and against a tail, the weightiest first."""
         found = find_reasons(self.module, self.features, self.examples_of(support), head, tail)
         return sorted(found, key=lambda reason: -reason.weight)
-
-    def attention(self, support: IntArray, head: int, tail: int) -> Attention:
-        """Return the neighbors of both; none of them is weighed by itself."""
-        return Attention(first_neighbors(self.graph, head), first_neighbors(self.graph, tail))
