@@ -13,6 +13,7 @@ from tripleshot.paper.comparison import Comparison, Row, seconds_in
 from tripleshot.paper.style import FONT, INK, Look, finish, look, save
 
 UNTRAINED = "#777777"
+LETTER, USUAL_NAME = 0.065, 16  # inches; letters of a name that the panels have room for
 GAP = 0.045  # of the height of a panel, between two labels
 
 
@@ -32,7 +33,8 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
     looks = {row.method: look(number) for number, row in enumerate(trained)}
     has_curves = any(_curves(row) for row in trained)
     height = max(3.6, 0.6 + 0.21 * len(comparison.rows))
-    figure = Figure(figsize=(10.5 if has_curves else 5.6, height), layout="constrained")
+    names = LETTER * max(0, max(len(row.method) for row in comparison.rows) - USUAL_NAME)
+    figure = Figure(figsize=((10.5 + 2 * names) if has_curves else (5.6 + names), height), layout="constrained")
     panels = figure.subplots(1, 2 if has_curves else 1, squeeze=False)[0]
     _draw_test(panels[0], comparison, looks)
     if has_curves:
