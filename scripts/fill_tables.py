@@ -18,12 +18,10 @@ CHANGES = {
     "without_evidence=path": "without paths that examples share",
     "without_evidence=common": "without common neighbors",
     "without_evidence=walk": "without walks of three steps",
-    "without_evidence=support": "without the examples' tails",
     "without_evidence=likeness": "without likeness to the examples' tails",
-    "without_evidence=degree": "without degree",
     "train_edges=false": "without the train tasks as edges",
     "regime=pre-train": "without background relations as tasks",
-    "evidence_negatives=16": "16 wrong answers a query, not 256",
+    "num_negatives=256": "256 wrong answers a query, not 32",
     "hard_share=0": "no wrong answers near the examples",
     "evidence_dropout=0": "no evidence left out in training",
     "text=true": "with names and labels (`--text`)",
@@ -68,14 +66,13 @@ def published_rows(shots: int) -> list[Published]:
 
 def relations_table() -> str:
     """Lay out the MRR of each of NELL-One's test relations with five examples, the mean over seeds."""
-    names = {"linked": ["linked"], "evidence": ["evidence"]}
-    names |= {
-        "rscl": ["rscl-seed-0", "rscl-seed-1"],
-        "rscl+": ["rscl+-seed-0", "rscl+-seed-1"],
+    names = {
+        "linked": ["linked-5-shot"],
+        "evidence": ["evidence-5-shot"],
+        "rscl": [f"rscl-seed-{seed}-5-shot" for seed in (0, 1)],
+        "rscl+": [f"runs/rscl+-5-shot-seed-{seed}/result" for seed in (0, 1)],
     }
-    found = {
-        title: [read(f"nell-one/{name}-5-shot.json")["relations"] for name in named] for title, named in names.items()
-    }
+    found = {title: [read(f"nell-one/{name}.json")["relations"] for name in named] for title, named in names.items()}
     lines = [f"| relation | queries | {' | '.join(found)} |", "|---" * (len(found) + 2) + "|"]
     for relation, figures in found["linked"][0].items():
         values = [mean(document[relation]["mrr"] for document in documents) for documents in found.values()]

@@ -80,7 +80,7 @@ class PlusSettings(LearningSettings):
 
 def demo() -> PlusSettings:
     """Return settings for a small graph and less than a minute."""
-    return PlusSettings(steps=500, validate_every=250, valid_queries=150)
+    return PlusSettings(steps=1000, validate_every=250, valid_queries=150)
 
 
 class RSCLPlusMethod(Learner[PlusSettings, EvidenceHead]):
