@@ -68,11 +68,11 @@ def test_path_weights_are_those_of_the_rules(graph):
     assert np.expm1(rows) == pytest.approx(path_scores(graph, mine_path_rules(graph, support), head, tails), abs=1e-6)
 
 
-def test_a_tail_of_an_example_is_like_itself_and_more_so_where_heads_are_alike(graph):
+def test_tails_of_examples_count_and_more_so_where_heads_are_alike(graph):
     same, other = features(graph, [("ann", "north"), ("bob", "south")], [("cid", "north"), ("cid", "reds")])
-    assert same["likeness to a tail"] == pytest.approx(1)
-    assert other["likeness to a tail"] < 1
-    assert same["a neighbor in common with the tail of a head alike"] == 1
+    assert (same["share of examples"], other["share of examples"]) == (0.5, 0)
+    assert same["in an example whose head is alike"] > 0
+    assert same["in an example whose head has the same neighbors"] > 0
 
 
 def test_a_hidden_relation_leaves_no_trace(graph):
@@ -136,8 +136,8 @@ def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
 
 def test_kinds_of_evidence_are_named():
     found = EvidenceKinds()
-    chosen = [NAMES[place] for place in np.flatnonzero(found.columns_of("link, walk"))]
-    assert chosen == [*GROUPS["link"], *GROUPS["walk"]]
+    chosen = [NAMES[place] for place in np.flatnonzero(found.columns_of("link, degree"))]
+    assert chosen == [*GROUPS["link"], *GROUPS["degree"]]
     assert not found.columns_of("").any()
 
 

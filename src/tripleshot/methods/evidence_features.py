@@ -1,4 +1,4 @@
-"""What speaks for a tail, in numbers that a network can weigh: links, paths, walks, likeness to examples.
+"""What speaks for a tail, in numbers that a network can weigh: links, paths, examples, likeness, degree.
 
 Every number is computed from the background graph and the examples alone, and for a pair by itself: it does not depend
 on which other tails are asked about. In training a background relation can be hidden as if it were not in the graph.
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tripleshot.csr import IntArray
 from tripleshot.graph import KnowledgeGraph
+from tripleshot.methods.evidence import support_share
 from tripleshot.methods.evidence_kinds import EvidenceKinds
 from tripleshot.methods.paths import MAX_MIDDLE_DEGREE, SMOOTHING, PathRules, PathTypes, walk
 from tripleshot.methods.three_steps import ThreeSteps
@@ -119,7 +120,7 @@ class EvidenceFeatures:
             *self._paths(examples, len(heads), owners, relations, common),
             *self._common(examples, len(heads), common),
             *self._walks(examples, heads, tails),
-            *self._likeness(examples, heads, tails),
+            *self._support(examples, heads, tails),
             *self._names(examples, heads, tails),
             *self._circumstances(examples, heads),
         ]
@@ -178,23 +179,40 @@ class EvidenceFeatures:
         degrees = np.maximum(self.profiles.degrees(tails, examples.hidden), 1)
         return [weights > 0, np.log1p(100 * weights), np.log1p(100 * weights / np.sqrt(degrees))]
 
-    def _likeness(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
-        """Compare with the examples' tails, above all with those whose heads are like the one asked about."""
+    def _support(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
+        """Compare with the examples: their tails, how alike their heads are to the one asked about; and degrees."""
         hidden = examples.hidden
         asked, places = np.unique(heads, return_inverse=True)
         alike = self.profiles.of(asked, hidden).similarity(examples.head_profiles)[places]
+        near = self._common_with(asked, examples.support[:, 0], hidden)[places]
+        share, is_same = support_share(examples.support, tails), examples.support[:, 1] == tails[:, None]
+        has_head = (examples.support[:, 0] == heads[:, None]).any(axis=1)
+        differing = examples.circumstances[2]
         candidates, back = np.unique(tails, return_inverse=True)
-        likeness = self.profiles.of(candidates, hidden).similarity(examples.tail_profiles)[back]
+        profiles = self.profiles.of(candidates, hidden)
+        likeness = profiles.similarity(examples.tail_profiles)[back]
+        popularity = profiles.edges_like(examples.tail_profiles.mean(axis=0))[back]
         shared = self._common_with(candidates, examples.support[:, 1], hidden)[back]
         degrees = self.profiles.degrees(tails, hidden)
         transferred = (shared * alike).max(axis=1, initial=0)
         return [
+            share,
+            share > 0,
+            share * differing,
+            (share > 0) * (1 - differing),
+            share * has_head,
+            (is_same * alike).max(axis=1, initial=0),
+            (is_same * near).max(axis=1, initial=0),
+            (examples.support[:, 0] == tails[:, None]).any(axis=1),
             likeness.mean(axis=1),
             likeness.max(axis=1, initial=0),
             np.log1p(10 * shared.mean(axis=1) / np.sqrt(np.maximum(degrees, 1))),
             (shared > 0).mean(axis=1),
             transferred > 0,
             np.log1p(10 * transferred),
+            np.log1p(degrees),
+            np.log1p(popularity),
+            heads == tails,
         ]
 
     def _names(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:

@@ -18,6 +18,16 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "path": ("log of path weights", "a path that examples have"),
     "common": ("a common neighbor", "log of common neighbors", "a common neighbor, as examples have"),
     "walk": ("walks of three steps", "log of walks of three steps", "log of walks of three steps, for its degree"),
+    "support": (
+        "share of examples",
+        "in examples",
+        "share of examples, if tails differ",
+        "in examples, if tails repeat",
+        "share of examples, if the head is in one",
+        "in an example whose head is alike",
+        "in an example whose head has the same neighbors",
+        "the head of an example",
+    ),
     "likeness": (
         "likeness to tails",
         "likeness to a tail",
@@ -26,6 +36,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "a neighbor in common with the tail of a head alike",
         "neighbors in common with the tail of a head alike",
     ),
+    "degree": ("log of degree", "log of edges like those of tails", "is the head"),
 }
 TEXT_GROUPS: dict[str, tuple[str, ...]] = {
     "text": (
