@@ -57,6 +57,16 @@ def test_own_triples_become_a_dataset_that_can_be_evaluated(run, triples, tmp_pa
     assert len(document["relations"]) == 2
 
 
+def test_train_tasks_are_held_out_for_a_choice_between_methods(run, tmp_path):
+    code, out, _ = run("data", "hold-out", "atlas", tmp_path / "part", "--part", 2)
+    atlas, part = load_dataset("atlas"), load_dataset(str(tmp_path / "part"))
+    assert code == 0
+    assert f"{len(part.test)} test tasks" in out
+    assert [task.name for task in part.test] == [task.name for task in atlas.train[1::3]]
+    run("evaluate", tmp_path / "part", "--method", "degree", "--shots", 5, "--json", tmp_path / "out.json")
+    assert len(json.loads((tmp_path / "out.json").read_text())["relations"]) == len(part.test)
+
+
 def test_the_nell_layout_can_be_written_and_read(run, triples, tmp_path):
     assert run("data", "make", triples, tmp_path / "nell", "--types-from-names", "--layout", "nell-one")[0] == 0
     assert {path.name for path in (tmp_path / "nell").iterdir()} >= {

@@ -80,6 +80,23 @@ def test_in_train_adds_background_relations_as_tasks(tiny):
     assert tiny.in_train.graph is tiny.graph
 
 
+def test_every_train_task_is_held_out_once_and_no_test_task_is_left(tiny):
+    parts = [tiny.holding_out(part, 2) for part in (1, 2)]
+    assert sorted(task.name for part in parts for task in part.test) == sorted(task.name for task in tiny.train)
+    for part in parts:
+        assert set(part.train) | set(part.test) == set(tiny.train)
+        assert not set(part.train) & set(part.test)
+        assert not {task.name for _, task in part.all_tasks()} & {task.name for task in tiny.test}
+        assert (part.valid, part.graph) == (tiny.valid, tiny.graph)
+    assert [part.name for part in parts] == ["tiny-part-1-of-2", "tiny-part-2-of-2"]
+
+
+@pytest.mark.parametrize(("part", "parts"), [(0, 2), (3, 2), (1, 1), (1, 99)])
+def test_a_part_that_is_none_is_refused(tiny, part, parts):
+    with pytest.raises(InputError, match=f"part {part} of {parts} cannot be held out"):
+        tiny.holding_out(part, parts)
+
+
 def test_a_background_task_with_one_candidate_borrows_those_of_another_relation():
     types = {"a": "person", "b": "person", "moon": "moon", "x": "city"}
     graph = make_graph([("a", "sees", "moon"), ("b", "likes", "moon"), ("b", "likes", "x")], types)

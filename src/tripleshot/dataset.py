@@ -128,6 +128,23 @@ class FewShotDataset:
         """Tell which pairs have a head or a tail with fewer than ten distinct neighbors (paper, section V-D)."""
         return self.graph.num_neighbors[pairs].min(axis=1) < LONG_TAIL_NEIGHBORS
 
+    def holding_out(self, part: int, parts: int) -> "FewShotDataset":
+        """Return a dataset that is tested on some of its train tasks and has lost its test tasks.
+
+        Few valid tasks tell little about a choice between methods; all train tasks, each held out once, tell more, and
+        nothing about the test tasks.
+
+        Args:
+            part: which of the parts is held out, from 1 on.
+            parts: how many there are; the first has the 1st, (1 + parts)th, ... train task.
+        """
+        if not 1 <= part <= parts or not 2 <= parts <= len(self.train):
+            choices = f"part {part} of {parts}"
+            raise InputError(f"{self.name} has {len(self.train)} train tasks: {choices} cannot be held out")
+        held_out = self.train[part - 1 :: parts]
+        rest = tuple(task for place, task in enumerate(self.train) if place % parts != part - 1)
+        return replace(self, name=f"{self.name}-part-{part}-of-{parts}", train=rest, test=held_out)
+
     @cached_property
     def in_train(self) -> "FewShotDataset":
         """The In-Train variant: every background relation is a training task too, the background stays as it is."""

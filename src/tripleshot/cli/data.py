@@ -162,6 +162,34 @@ def _with_types(graph: KnowledgeGraph, in_names: bool, relation: str | None, map
     return graph if mapping is None else graph.with_types(types_from_mapping(graph, read_type_mapping(mapping)))
 
 
+@app.command(name="hold-out")
+def hold_out(
+    data: str, out: Path, *, part: int, parts: int = 3, overwrite: Annotated[bool, Parameter(negative=())] = False
+) -> None:
+    """Make a dataset that is tested on train tasks of DATA, to choose between methods without a look at test.
+
+    With --part 1, 2 and 3 in three folders every train task is held out once. The valid tasks stay as they are; the
+    test tasks are left out.
+
+    Parameters
+    ----------
+    data
+        A dataset of the catalog, a folder or a file of triples.
+    out
+        The folder to write; it can be given wherever DATA is asked for.
+    part
+        Which part of the train tasks to hold out, from 1 on.
+    parts
+        How many parts there are.
+    overwrite
+        Replace OUT if it exists.
+    """
+    dataset = load_dataset(data).holding_out(part, parts)
+    save_dataset(dataset, out, overwrite)
+    tasks = f"{len(dataset.train)} train, {len(dataset.valid)} valid and {len(dataset.test)} test tasks"
+    console.print(f"{tasks} written to {out}; try: tripleshot compare {out} --out {out}-compared", markup=False)
+
+
 @app.command
 def check(data: str, *, shots: int = 5) -> None:
     """Look for what makes results wrong: leaks, answers that are no candidates, tasks too small, missing types.
