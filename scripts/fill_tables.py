@@ -224,6 +224,20 @@ def ablation_table() -> str:
     return "\n".join(lines)
 
 
+def held_out_table() -> str:
+    """Lay out what `rscl+` is worth on train tasks that it did not learn from, each of them held out once."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted((RESULTS / "nell-one/held-out").glob("part-*/runs/*/result.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        found.setdefault(document["variant"], []).extend(document["relations"].values())
+    lines = ["| `rscl+` | mean MRR over relations | over queries |", "|---|---|---|"]
+    for variant, relations in found.items():
+        queries = sum(one["queries"] for one in relations)
+        micro = sum(one["queries"] * one["mrr"] for one in relations) / queries
+        lines.append(f"| {CHANGES[variant]} | {short(mean(one['mrr'] for one in relations))} | {short(micro)} |")
+    return "\n".join(lines)
+
+
 def embedding_table() -> str:
     """Lay out an epoch of each embedding method beside PyKEEN's."""
     lines = ["| one epoch, s | PyKEEN | tripleshot | times faster |", "|---|---|---|---|"]
@@ -246,6 +260,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "contexts": contexts_table,
     "encoders": encoders_table,
     "ablation": ablation_table,
+    "held-out": held_out_table,
     "embedding": embedding_table,
     "ingest": ingest_table,
     "speed": speed_table,
