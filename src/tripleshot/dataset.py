@@ -139,11 +139,10 @@ class FewShotDataset:
             parts: how many there are; the first has the 1st, (1 + parts)th, ... train task.
         """
         if not 1 <= part <= parts or not 2 <= parts <= len(self.train):
-            choices = f"part {part} of {parts}"
-            raise InputError(f"{self.name} has {len(self.train)} train tasks: {choices} cannot be held out")
-        held_out = self.train[part - 1 :: parts]
+            count = len(self.train)
+            raise InputError(f"{self.name} has {count} train tasks: part {part} of {parts} cannot be held out")
         rest = tuple(task for place, task in enumerate(self.train) if place % parts != part - 1)
-        return replace(self, name=f"{self.name}-part-{part}-of-{parts}", train=rest, test=held_out)
+        return replace(self, name=f"{self.name}-part-{part}-of-{parts}", train=rest, test=self.train[part - 1 :: parts])
 
     @cached_property
     def in_train(self) -> "FewShotDataset":
