@@ -104,7 +104,7 @@ def test_scores_are_those_of_heads_and_tails_put_together(tiny, change):
 def test_training_and_asking_score_alike(method, tiny):
     task = tiny.train[0]
     pairs, negatives = task.pairs.astype(np.int64), np.arange(6).reshape(2, 3)
-    episode = Episode(0, pairs[:3], pairs[3:5], negatives, np.ones((2, 3), dtype=np.float32), None)
+    episode = Episode(0, pairs[:3], pairs[3:5], negatives, 1.0, None)
     method.extractor.neighbors = partial(_without_chance, method.extractor.neighbors)
     with torch.no_grad():
         scores, _ = method.reader.read([episode, episode], np.random.default_rng(0))

@@ -42,10 +42,5 @@ def test_similarity_is_the_cosine_of_dense_profiles(graph):
     assert profile.similarity(dense) == pytest.approx(dense @ dense.T)
 
 
-def test_edges_are_counted_by_the_weight_of_their_relation(graph):
-    profile = RelationProfiles(graph).of(graph.entities.ids(["reds"]))
-    assert profile.edges_like(np.array([0, 0, 10.0, 1, 0, 0])).tolist() == [12]
-
-
 def test_an_empty_row_sums_to_zero():
     assert sum_rows(np.array([[1.0], [2.0]]), np.array([0, 0, 2, 2])).tolist() == [[0], [3], [0]]

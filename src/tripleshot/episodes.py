@@ -13,7 +13,6 @@ from tripleshot.errors import InputError
 Regime = Literal["pre-train", "in-train"]
 """`pre-train` draws episodes from the train tasks alone; `in-train` from the background relations as well."""
 
-NUM_STEPS = 24  # random steps from a head, and again from where they lead, to find hard wrong answers
 ATTEMPTS = 20  # redraws of a wrong answer that happens to be true
 
 
@@ -26,7 +25,7 @@ class Episode:
         support: shape (K, 2), head and tail.
         queries: shape (B, 2), true pairs, none of them in the support.
         negatives: shape (B, n), tails that are not known to be true for the query's head.
-        weights: shape (B, n), how many candidates each of them stands for: hard ones are drawn more often than others.
+        weight: how many candidates each of them stands for.
         hidden: id of the relation in the graph, whose edges the contexts must not show; None for one that is not there.
     """
 
@@ -34,7 +33,7 @@ class Episode:
     support: npt.NDArray[np.int64]
     queries: npt.NDArray[np.int64]
     negatives: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float32]
+    weight: float
     hidden: int | None
 
 
@@ -49,13 +48,10 @@ class EpisodeSampler:
         num_negatives: int = 1,
         regime: Regime = "pre-train",
         background_share: float = 0.5,
-        hard_share: float = 0.0,
     ) -> None:
         """Collect the relations that have enough triples and candidates to be asked about."""
         self.shots, self.batch_size, self.num_negatives = shots, batch_size, num_negatives
-        self.num_hard = round(hard_share * num_negatives)
         self.num_entities = dataset.graph.num_entities
-        self._adjacency = dataset.graph.adjacency
         edges = {name: index for index, name in enumerate(dataset.graph.relations.names.to_pylist())}
 
         def prepare(tasks: Iterable[Task]) -> "list[_Prepared]":
@@ -85,25 +81,16 @@ class EpisodeSampler:
         if len(rest) < self.batch_size:
             rest = np.concatenate([rest, chance.choice(rest, self.batch_size - len(rest))])
         queries = task.pairs[rest]
-        negatives, weights = self._negatives(task, queries[:, 0], task.pairs[support, 1], chance)
-        return Episode(index, task.pairs[support], queries, negatives, weights, task.hidden)
+        negatives = self._negatives(task, queries[:, 0], chance)
+        weight = len(task.candidates) / self.num_negatives
+        return Episode(index, task.pairs[support], queries, negatives, weight, task.hidden)
 
     def _negatives(
-        self,
-        task: "_Prepared",
-        heads: npt.NDArray[np.int64],
-        support_tails: npt.NDArray[np.int64],
-        chance: np.random.Generator,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Draw candidates, and again those that turn out to be true; say how many each stands for."""
+        self, task: "_Prepared", heads: npt.NDArray[np.int64], chance: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        """Draw candidates, and again those that turn out to be true."""
         shape = (len(heads), self.num_negatives)
         negatives = task.candidates[chance.integers(len(task.candidates), size=shape)]
-        num_others = max(self.num_negatives - self.num_hard, 1)
-        usual = len(task.candidates) / num_others
-        weights = np.full(shape, usual, dtype=np.float32)
-        if self.num_hard:
-            row, column, drawn, weight = self._hard(task, heads, support_tails, chance)
-            negatives[row, column], weights[row, column] = drawn, weight
         for _ in range(ATTEMPTS):
             keys = heads[:, None] * self.num_entities + negatives
             places = np.minimum(np.searchsorted(task.known_keys, keys), len(task.known_keys) - 1)
@@ -111,45 +98,7 @@ class EpisodeSampler:
             if not len(wrong[0]):
                 break
             negatives[wrong] = task.candidates[chance.integers(len(task.candidates), size=len(wrong[0]))]
-            weights[wrong] = usual
-        return negatives, weights
-
-    def _hard(
-        self,
-        task: "_Prepared",
-        heads: npt.NDArray[np.int64],
-        support_tails: npt.NDArray[np.int64],
-        chance: np.random.Generator,
-    ) -> tuple[npt.NDArray[np.int64], ...]:
-        """Draw candidates that are near the head, in one step or two, or the tail of an example.
-
-        Returns:
-            row: which head each is for.
-            column: 0, 1, ... of each row; a head with few such candidates has few.
-            drawn: the candidate.
-            weight: how many near candidates it stands for.
-        """
-        owners = np.arange(len(heads))
-        first = self._steps(heads, NUM_STEPS, chance)
-        second = self._steps(first.ravel(), NUM_STEPS, chance).reshape(len(heads), -1)
-        near = np.concatenate([first, second, np.tile(support_tails, (len(heads), 1))], axis=1)
-        keys = np.unique((owners[:, None] * self.num_entities + near).ravel())
-        keys = keys[np.isin(keys % self.num_entities, task.candidates)]
-        keys = keys[np.lexsort([chance.random(len(keys)), keys // self.num_entities])]
-        row, drawn = np.divmod(keys, self.num_entities)
-        offsets = np.searchsorted(row, np.arange(len(heads) + 1))
-        column = np.arange(len(row)) - offsets[row]
-        kept = column < self.num_hard
-        sizes = np.maximum(np.diff(offsets) / self.num_hard, 1.0)
-        return row[kept], column[kept], drawn[kept], sizes[row[kept]]
-
-    def _steps(self, entities: npt.NDArray[np.int64], count: int, chance: np.random.Generator) -> npt.NDArray[np.int64]:
-        """Take random steps along edges from each entity, shape (n, count); one without edges stays where it is."""
-        starts = self._adjacency.offsets[entities]
-        degrees = self._adjacency.offsets[entities + 1] - starts
-        places = starts[:, None] + (chance.random((len(entities), count)) * degrees[:, None]).astype(np.int64)
-        reached = self._adjacency.entities[np.where(degrees[:, None] > 0, places, 0)].astype(np.int64)
-        return np.where(degrees[:, None] > 0, reached, entities[:, None])
+        return negatives
 
 
 class _Prepared:

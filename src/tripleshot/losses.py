@@ -19,7 +19,7 @@ def listwise_loss(scores: Tensor, weights: Tensor) -> Tensor:
 
     Args:
         scores: shape (..., 1 + n), the true answer first, then wrong ones that were sampled.
-        weights: shape (..., n), how many candidates each of them stands for.
+        weights: how many candidates each of them stands for, broadcast to (..., n).
     """
     positive, negative = scores[..., :1], scores[..., 1:] + weights.log()
     return (torch.cat([positive, negative], -1).logsumexp(-1) - positive.squeeze(-1)).mean()

@@ -20,13 +20,11 @@ class Profiles:
     Attributes:
         offsets: shape (n + 1,), where each entity's relations start and end.
         relations: inverses past `num_relations`.
-        counts: edges of that relation.
         weights: how much it says, of length one for each entity; rare relations say more.
     """
 
     offsets: npt.NDArray[np.int64]
     relations: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]
 
     def dense(self, num_relations: int) -> FloatMatrix:
@@ -39,10 +37,6 @@ class Profiles:
     def similarity(self, others: FloatMatrix) -> FloatMatrix:
         """Return the cosine with each of some dense profiles, shape (n, number of others)."""
         return sum_rows(self.weights[:, None] * others.T[self.relations], self.offsets)
-
-    def edges_like(self, profile: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Count each entity's edges, a relation by its weight in a dense profile."""
-        return sum_rows((self.counts * profile[self.relations])[:, None], self.offsets)[:, 0]
 
 
 class RelationProfiles:
@@ -71,7 +65,7 @@ class RelationProfiles:
         offsets = np.searchsorted(owners, np.arange(len(entities) + 1))
         weights = np.log1p(counts) * self._rarity[relations]
         lengths = np.sqrt(sum_rows(np.square(weights)[:, None], offsets)[:, 0])
-        return Profiles(offsets, relations, counts, weights / np.maximum(lengths, 1e-9)[owners])
+        return Profiles(offsets, relations, weights / np.maximum(lengths, 1e-9)[owners])
 
     def count(self, entities: IntArray, relations: IntArray | int) -> npt.NDArray[np.int64]:
         """Return how many edges of a relation each entity has."""

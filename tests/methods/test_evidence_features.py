@@ -136,8 +136,8 @@ def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
 
 def test_kinds_of_evidence_are_named():
     found = EvidenceKinds()
-    chosen = [NAMES[place] for place in np.flatnonzero(found.columns_of("link, degree"))]
-    assert chosen == [*GROUPS["link"], *GROUPS["degree"]]
+    chosen = [NAMES[place] for place in np.flatnonzero(found.columns_of("link, walk"))]
+    assert chosen == [*GROUPS["link"], *GROUPS["walk"]]
     assert not found.columns_of("").any()
 
 

@@ -1,4 +1,4 @@
-"""What speaks for a tail, in numbers that a network can weigh: links, paths, examples, likeness, degree.
+"""What speaks for a tail, in numbers that a network can weigh: links, paths, walks, examples, likeness.
 
 Every number is computed from the background graph and the examples alone, and for a pair by itself: it does not depend
 on which other tails are asked about. In training a background relation can be hidden as if it were not in the graph.
@@ -180,7 +180,7 @@ class EvidenceFeatures:
         return [weights > 0, np.log1p(100 * weights), np.log1p(100 * weights / np.sqrt(degrees))]
 
     def _support(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:
-        """Compare with the examples: their tails, how alike their heads are to the one asked about; and degrees."""
+        """Compare with the examples: their tails, and how alike their heads are to the one asked about."""
         hidden = examples.hidden
         asked, places = np.unique(heads, return_inverse=True)
         alike = self.profiles.of(asked, hidden).similarity(examples.head_profiles)[places]
@@ -189,9 +189,7 @@ class EvidenceFeatures:
         has_head = (examples.support[:, 0] == heads[:, None]).any(axis=1)
         differing = examples.circumstances[2]
         candidates, back = np.unique(tails, return_inverse=True)
-        profiles = self.profiles.of(candidates, hidden)
-        likeness = profiles.similarity(examples.tail_profiles)[back]
-        popularity = profiles.edges_like(examples.tail_profiles.mean(axis=0))[back]
+        likeness = self.profiles.of(candidates, hidden).similarity(examples.tail_profiles)[back]
         shared = self._common_with(candidates, examples.support[:, 1], hidden)[back]
         degrees = self.profiles.degrees(tails, hidden)
         transferred = (shared * alike).max(axis=1, initial=0)
@@ -210,9 +208,6 @@ class EvidenceFeatures:
             (shared > 0).mean(axis=1),
             transferred > 0,
             np.log1p(10 * transferred),
-            np.log1p(degrees),
-            np.log1p(popularity),
-            heads == tails,
         ]
 
     def _names(self, examples: Examples, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> Columns:

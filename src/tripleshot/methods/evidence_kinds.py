@@ -36,7 +36,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "a neighbor in common with the tail of a head alike",
         "neighbors in common with the tail of a head alike",
     ),
-    "degree": ("log of degree", "log of edges like those of tails", "is the head"),
 }
 TEXT_GROUPS: dict[str, tuple[str, ...]] = {
     "text": (

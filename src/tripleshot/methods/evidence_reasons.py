@@ -8,7 +8,7 @@ from tripleshot.connections import find_connections
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.method import Reason
-from tripleshot.methods.evidence import degree_reason, link_reasons, path_reasons, support_reasons
+from tripleshot.methods.evidence import link_reasons, path_reasons, support_reasons
 from tripleshot.methods.evidence_features import EvidenceFeatures, Examples
 from tripleshot.methods.paths import MAX_MIDDLE_DEGREE
 
@@ -32,7 +32,6 @@ def find_reasons(
         "walk": [_walk_reason(graph, head, tail)],
         "support": support_reasons(graph, examples.support, tail) or [Reason("support", "no example has it", 1.0)],
         "likeness": [Reason("likeness", f"how much {last} is like the examples' tails", 1.0)],
-        "degree": [degree_reason(graph, tail)],
         "text": [Reason("text", f"how much {last} is called like the examples' tails, or like {first}", 1.0)],
         "start": [Reason("start", "where every answer to this question starts", 1.0)],
     }

@@ -1,7 +1,7 @@
 """`rscl+`: a network that weighs what speaks for a tail, learned over many relations to serve one it has never seen.
 
 It keeps what RSCL is trained by, episodes of many relations, and looks at what joins two entities instead of at what is
-around each: links, paths, walks, examples, likeness, degree. Contexts beside them brought nothing on dev.
+around each: links, paths, walks, examples, likeness. Contexts beside them brought nothing on dev.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class PlusSettings(LearningSettings):
         train_edges: show the triples of the train tasks as edges, too, but to no episode those of its own task.
         text: look at how entities are called, too.
         without_evidence: kinds of it to leave out (ablation), with commas between: link, path, common, walk, support,
-            likeness, degree, text.
+            likeness, text.
         hidden_width: size of the network's hidden layer.
         evidence_dropout: how much of it is left out of a training step.
         regime: draw episodes from the train tasks alone, or from background relations as well.
@@ -50,7 +50,6 @@ class PlusSettings(LearningSettings):
         batch_size: B, queries of a step.
         relations_per_step: how many relations share them, each with examples of its own.
         num_negatives: wrong answers a query.
-        hard_share: how many of them are near the head or the tail of an example.
     """
 
     train_edges: bool = True
@@ -63,7 +62,6 @@ class PlusSettings(LearningSettings):
     batch_size: int = 64
     relations_per_step: int = 8
     num_negatives: int = 256
-    hard_share: float = 0.4
     steps: int = 3000
     learning_rate: float = 3e-3
     clip: float = 5.0
@@ -75,7 +73,7 @@ class PlusSettings(LearningSettings):
     def __post_init__(self) -> None:
         if self.batch_size % self.relations_per_step:
             raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
-        self._check_shares("evidence_dropout", "background_share", "hard_share")
+        self._check_shares("evidence_dropout", "background_share")
 
 
 def demo() -> PlusSettings:
@@ -117,7 +115,6 @@ class RSCLPlusMethod(Learner[PlusSettings, EvidenceHead]):
             settings.num_negatives,
             settings.regime,
             settings.background_share,
-            settings.hard_share,
         )
         chance = np.random.default_rng(settings.seed)
         episodes = [self.sampler.draw(chance) for _ in range(LOOKED_AT)]
@@ -132,8 +129,8 @@ class RSCLPlusMethod(Learner[PlusSettings, EvidenceHead]):
         episodes = [self.sampler.draw(chance) for _ in range(self.settings.relations_per_step)]
         features = self._features(episodes)
         without = torch.rand(features.shape[-1], device=features.device) < self.settings.evidence_dropout
-        weights = torch.from_numpy(np.stack([episode.weights for episode in episodes])).to(self.device)
-        return {"evidence": listwise_loss(self.module(features, without), weights)}
+        weights = torch.tensor([episode.weight for episode in episodes], device=features.device)
+        return {"evidence": listwise_loss(self.module(features, without), weights[:, None, None])}
 
     def _features(self, episodes: list[Episode]) -> Tensor:
         """Return the features of true and wrong tails: shape (relations, B, 1 + n, number of features)."""
