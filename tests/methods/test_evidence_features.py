@@ -136,8 +136,9 @@ def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
 
 def test_kinds_of_evidence_are_named():
     found = EvidenceKinds()
-    chosen = [NAMES[place] for place in np.flatnonzero(found.columns_of("link, walk"))]
-    assert chosen == [*GROUPS["link"], *GROUPS["walk"]]
+    for asked in ("link, walk", "link walk"):
+        chosen = [NAMES[place] for place in np.flatnonzero(found.columns_of(asked))]
+        assert chosen == [*GROUPS["link"], *GROUPS["walk"]]
     assert not found.columns_of("").any()
 
 

@@ -70,8 +70,8 @@ class EvidenceKinds:
         self.size = sum(len(names) for names in self.groups.values()) + len(CIRCUMSTANCES)
 
     def columns_of(self, kinds: str) -> npt.NDArray[np.bool_]:
-        """Tell which features belong to some kinds, given with commas between: shape (size,)."""
-        asked = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+        """Tell which features belong to some kinds, given with commas or blanks between: shape (size,)."""
+        asked = kinds.replace(",", " ").split()
         for kind in asked:
             if kind not in self.groups:
                 raise InputError(f"there is no evidence of the kind {kind!r}{nearest(kind, list(self.groups))}")

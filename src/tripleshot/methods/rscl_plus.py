@@ -41,8 +41,8 @@ class PlusSettings(LearningSettings):
     Attributes:
         train_edges: show the triples of the train tasks as edges, too, but to no episode those of its own task.
         text: look at how entities are called, too.
-        without_evidence: kinds of it to leave out (ablation), with commas between: link, path, common, walk, support,
-            likeness, text.
+        without_evidence: kinds of it to leave out (ablation), with commas or blanks between: link, path, common, walk,
+            support, likeness, text.
         hidden_width: size of the network's hidden layer.
         evidence_dropout: how much of it is left out of a training step.
         regime: draw episodes from the train tasks alone, or from background relations as well.
