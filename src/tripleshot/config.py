@@ -88,10 +88,9 @@ class RSCLSettings(LearningSettings):
     patience: int = 10
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not (self.use_global or self.use_local):
             raise InputError("without both encoders nothing is left of RSCL")
-        if self.batch_size % self.relations_per_step:
-            raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
         if self.factorised and (self.connected or self.relation_token != "shared" or self.masking_weight):
             raise InputError(
                 "a factorised encoder knows one side alone: not what joins the two (connected), nor the relation "
@@ -99,7 +98,6 @@ class RSCLSettings(LearningSettings):
             )
         if self.max_neighbors < 3:
             raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
-        self._check_shares("dropout", "global_share", "background_share")
 
 
 def paper() -> RSCLSettings:

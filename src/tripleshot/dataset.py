@@ -57,7 +57,8 @@ class Task:
 
     def support(self, shots: int) -> npt.NDArray[np.int32]:
         """Return the first K pairs: the examples a method may see."""
-        if not 1 <= shots < len(self.pairs):
+        check_shots(shots)
+        if shots >= len(self.pairs):
             raise InputError(f"{shots} shots leave no query: relation {self.name!r} has {len(self.pairs)} triples")
         return self.pairs[:shots]
 
@@ -161,6 +162,12 @@ class FewShotDataset:
         owners = np.repeat(np.arange(len(names)), [len(task.pairs) for task in self.train])
         labels = {task.name: task.label for task in self.train if task.label}
         return replace(self, graph=self.graph.with_relations(names, labels, pairs[:, 0], owners, pairs[:, 1]))
+
+
+def check_shots(shots: int) -> None:
+    """Refuse a number of examples that is none."""
+    if shots < 1:
+        raise InputError(f"shots is a number of examples, 1 or more, not {shots}")
 
 
 def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.int32]:

@@ -1,9 +1,28 @@
 """What every method that learns step by step has to be told."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tripleshot.errors import InputError
 from tripleshot.schedules import Schedule
+
+AT_LEAST_ONE = (
+    "validate_every",
+    "checkpoint_every",
+    "batch_size",
+    "pretraining_batch_size",
+    "batch_contexts",
+    "relations_per_step",
+    "num_negatives",
+    "num_layers",
+    "num_heads",
+    "width",
+    "hidden_width",
+    "lstm_width",
+    "max_neighbors",
+)
+"""Settings, of whatever method, that 0 makes no sense for; no other number is negative, either."""
+
+SHARES = ("dropout", "_share")  # how the names of numbers between 0 and 1 end
 
 
 @dataclass(frozen=True)
@@ -34,7 +53,20 @@ class LearningSettings:
     checkpoint_every: int = 1000
     seed: int = 0
 
-    def _check_shares(self, *names: str) -> None:
-        for name in names:
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is a share between 0 and 1, not {getattr(self, name)}")
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | float):
+                _check_number(field.name, value)
+        num_queries, num_relations = (getattr(self, name, 1) for name in ("batch_size", "relations_per_step"))
+        if num_queries % num_relations:
+            raise InputError(f"relations_per_step must divide batch_size, {num_queries}")
+
+
+def _check_number(name: str, value: float) -> None:
+    """Refuse what makes no sense before hours are spent on it."""
+    if name.endswith(SHARES) and not 0 <= value <= 1:
+        raise InputError(f"{name} is a share between 0 and 1, not {value}")
+    least = int(name in AT_LEAST_ONE)
+    if not least <= value < float("inf"):
+        raise InputError(f"{name} must be {least} or more, not {value}")

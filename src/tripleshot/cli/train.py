@@ -16,7 +16,7 @@ from tripleshot.calibration import MAX_SCORES, calibrate, save_calibration
 from tripleshot.catalog import load_dataset
 from tripleshot.cli.settings import choose_settings, overrides_of
 from tripleshot.cli.tables import console, progress_bar
-from tripleshot.dataset import FewShotDataset
+from tripleshot.dataset import FewShotDataset, check_shots
 from tripleshot.dataset_files import content_hash
 from tripleshot.distributed import process_group, rank
 from tripleshot.errors import InputError
@@ -130,6 +130,7 @@ def train_command(
         method, shots = found.method, found.shots
     elif (run / CONFIG).exists():
         raise InputError(f"{run}: a run is there already; choose another folder, or --resume it")
+    check_shots(shots)
     entry = find_method(method)
     if not entry.learns:
         keep_run(data, dataset, run, method, shots)

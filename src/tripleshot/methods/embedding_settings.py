@@ -48,11 +48,9 @@ class EmbeddingSettings(LearningSettings):
     checkpoint_every: int = 4000
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.norm not in (1, 2):
             raise InputError(f"norm is 1 or 2, not {self.norm}")
-        for name in ("width", "batch_size", "num_negatives"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be 1 or more, not {getattr(self, name)}")
 
 
 PRODUCT = EmbeddingSettings(loss="softplus", regularization=1.0)

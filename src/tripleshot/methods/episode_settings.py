@@ -34,9 +34,6 @@ class EpisodeSettings(LearningSettings):
     margin: float = 5.0
     pretrained: str = ""
 
-    def __post_init__(self) -> None:
-        self._check_shares("dropout", "background_share")
-
 
 @dataclass(frozen=True)
 class NeighborSettings(EpisodeSettings):
@@ -59,7 +56,7 @@ class NeighborSettings(EpisodeSettings):
     patience: int = 10
 
     def __post_init__(self) -> None:
-        self._check_shares("dropout", "encoder_dropout", "background_share")
+        super().__post_init__()
         if not self.pretrained and not self.fine_tune:
             raise InputError("vectors that start at random must learn: give --pretrained, or leave fine_tune on")
 
@@ -90,11 +87,6 @@ class MetaSettings(EpisodeSettings):
     warmup: int = 0
     valid_queries: int = 0
     patience: int = 10
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.batch_size % self.relations_per_step:
-            raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
 
 
 def batches_of(settings: MetaSettings, dataset: FewShotDataset, shots: int) -> TaskBatchSampler:

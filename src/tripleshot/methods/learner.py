@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from tripleshot.csr import IntArray
-from tripleshot.dataset import FewShotDataset
+from tripleshot.dataset import FewShotDataset, check_shots
 from tripleshot.learning_settings import LearningSettings
 from tripleshot.method import FloatArray
 from tripleshot.methods.fitting import Fitting, fit_module
@@ -74,6 +74,7 @@ class Learner(ABC, Generic[SettingsType, ModuleType]):
             resume: go on from the checkpoint in the folder.
             observer: is told about every step.
         """
+        check_shots(shots)
         settings = self.settings
         stages = self.begin(dataset, shots, folder)
         watching = Watching(settings.validate_every, settings.patience, settings.checkpoint_every, self.clip)

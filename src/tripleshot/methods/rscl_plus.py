@@ -16,7 +16,6 @@ from tripleshot.checkpoints import load_weights
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset
 from tripleshot.episodes import Episode, EpisodeSampler, Regime
-from tripleshot.errors import InputError
 from tripleshot.evidence_head import EvidenceHead
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.learning_settings import LearningSettings
@@ -69,11 +68,6 @@ class PlusSettings(LearningSettings):
     valid_queries: int = 0
     patience: int = 10
     checkpoint_every: int = 500
-
-    def __post_init__(self) -> None:
-        if self.batch_size % self.relations_per_step:
-            raise InputError(f"relations_per_step must divide batch_size, {self.batch_size}")
-        self._check_shares("evidence_dropout", "background_share")
 
 
 def demo() -> PlusSettings:
