@@ -169,6 +169,24 @@ def test_a_run_refuses_other_data(run, triples, tmp_path):
     assert "the weights would not fit its ids" in err
 
 
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--shots", 0), '"0" for --shots'),
+        (("--threads", -1), '"-1" for --threads'),
+        (("--device", "toaster"), "device 'toaster' cannot be used here"),
+        (("--num-negatives", 0), "num_negatives must be 1 or more"),
+        (("--without-evidence", "lnik"), "no evidence of the kind 'lnik'; did you mean 'link'"),
+    ],
+)
+def test_a_wrong_flag_is_named_and_leaves_no_run_behind(run, tmp_path, flags, message):
+    code, _, err = run("train", "atlas", tmp_path / "run", *flags)
+    assert code in (1, 2)
+    assert message in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "run").exists()
+
+
 PAIRS = ("Barcelona | Mediterranean Sea", "city/mumbai-in|sea/arabian-sea", "Odesa | Black Sea")
 EXAMPLES = tuple(word for pair in PAIRS for word in ("--example", pair))
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
+from cyclopts.types import PositiveInt
 from rich.markup import escape
 from rich.table import Table
 
@@ -34,7 +35,7 @@ def ask_command(
     pairs_file: Annotated[Path | None, Parameter(name="--examples")] = None,
     head: Several = None,
     heads: Path | None = None,
-    top: int = 10,
+    top: PositiveInt = 10,
     candidates: Several = None,
     with_known: Flag = False,
     explain: Flag = False,

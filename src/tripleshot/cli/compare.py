@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import torch
 from cyclopts import Parameter
+from cyclopts.types import NonNegativeInt, PositiveInt
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
@@ -53,14 +54,14 @@ def compare_command(
     out: Path,
     budget: Annotated[tuple[timedelta, ...], Parameter(consume_multiple=True, negative=())] = (timedelta(minutes=20),),
     shots: str = "1,5",
-    seeds: int = 1,
+    seeds: PositiveInt = 1,
     methods: str | None = None,
     preset: str = "fast",
     pretrained: str | None = None,
-    queries: int = 0,
+    queries: NonNegativeInt = 0,
     split: Literal["test", "valid"] = "test",
     device: str = "cpu",
-    threads: int | None = None,
+    threads: PositiveInt | None = None,
 ) -> None:
     """Compare every method on DATA: the same machine and training time for each, chosen on dev, ranked on all of test.
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import torch
 from cyclopts import Parameter
+from cyclopts.types import NonNegativeInt, PositiveInt
 
 from tripleshot.catalog import load_dataset
 from tripleshot.cli.compare import LiveReport, check_settings, read_pairs, read_run
@@ -49,9 +50,11 @@ class Conditions:
     """How what is missing is trained and tested."""
 
     budget: Annotated[timedelta, Parameter(help="Time for each training: 20m, 1h30m.")] = timedelta(minutes=20)
-    seeds: Annotated[int, Parameter(help="Trainings of each method, with seeds from 0.")] = 1
+    seeds: Annotated[PositiveInt, Parameter(help="Trainings of each method, with seeds from 0.")] = 1
     preset: Annotated[str, Parameter(help="Where settings start from: fast, demo, paper, wiki-one.")] = "fast"
-    queries: Annotated[int, Parameter(help="Ask so many test queries instead of all, the same of every run.")] = 0
+    queries: Annotated[
+        NonNegativeInt, Parameter(help="Ask so many test queries instead of all, the same of every run.")
+    ] = 0
     start_from: Annotated[
         Path | None, Parameter(help="An RSCL run whose pre-training every RSCL run starts from, instead of its own.")
     ] = None
@@ -59,7 +62,7 @@ class Conditions:
         str | None, Parameter(help='METHOD=EMBEDDING,...; by default what each paper starts from, "" for none.')
     ] = None
     device: Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, ...")] = "cpu"
-    threads: Annotated[int | None, Parameter(help="CPU threads.")] = None
+    threads: Annotated[PositiveInt | None, Parameter(help="CPU threads.")] = None
 
     def plan(self, data: str, out: Path, labels: Iterable[str], shots: tuple[int, ...]) -> Plan:
         """Return what to train, with everything checked that can be checked before."""

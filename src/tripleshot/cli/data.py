@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
+from cyclopts.types import NonNegativeInt, PositiveInt
 
 from tripleshot.atomic import new_folder
 from tripleshot.catalog import fetch_dataset, load_dataset
@@ -31,7 +32,7 @@ app = App(name="data", help="Look at datasets, make them from your own graph, ch
 
 
 @app.command
-def stats(data: str, *, shots: int = 5, figure: Path | None = None, json: Path | None = None) -> None:
+def stats(data: str, *, shots: PositiveInt = 5, figure: Path | None = None, json: Path | None = None) -> None:
     """Print the paper's dataset table for DATA, its degree distribution and its long tail.
 
     Parameters
@@ -73,11 +74,11 @@ def make(
     type_relation: str | None = None,
     types: Path | None = None,
     labels: Path | None = None,
-    more_than: int = 50,
-    fewer_than: int = 500,
-    num_valid: int | None = None,
-    num_test: int | None = None,
-    seed: int = 0,
+    more_than: NonNegativeInt = 50,
+    fewer_than: PositiveInt = 500,
+    num_valid: NonNegativeInt | None = None,
+    num_test: NonNegativeInt | None = None,
+    seed: NonNegativeInt = 0,
     same_from: float = 0.8,
     layout: Literal["tripleshot", "nell-one"] = "tripleshot",
     delimiter: str | None = None,
@@ -191,7 +192,7 @@ def hold_out(
 
 
 @app.command
-def check(data: str, *, shots: int = 5) -> None:
+def check(data: str, *, shots: PositiveInt = 5) -> None:
     """Look for what makes results wrong: leaks, answers that are no candidates, tasks too small, missing types.
 
     Exits with 1 when a problem is found.

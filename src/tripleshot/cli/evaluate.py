@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cyclopts.types import PositiveInt
 from rich.table import Table
 
 from tripleshot.catalog import load_dataset
@@ -20,7 +21,7 @@ def evaluate_command(
     *,
     method: str | None = None,
     run: Path | None = None,
-    shots: int | None = None,
+    shots: PositiveInt | None = None,
     split: Split = "test",
     candidates: CandidateMode = "benchmark",
     json: Path | None = None,
@@ -77,16 +78,13 @@ def _choose(
         trained, config = load_run(run, dataset)
         training = {"command": config.command, "commit": config.commit, **describe_training(run)}
         seed = config.settings.get("seed", 0)
-        return trained, Setting(
-            config.method, config.shots if shots is None else shots, split, mode, seed, config.settings, training
-        )
+        return trained, Setting(config.method, shots or config.shots, split, mode, seed, config.settings, training)
     entry = find_method(str(method))
     if entry.learns:
         raise InputError(f"{method} has to learn first: tripleshot train DATA RUN --method {method}, then --run RUN")
     scorer = entry.make()
-    shots = 5 if shots is None else shots
-    scorer.fit(dataset, shots)
-    return scorer, Setting(str(method), shots, split, mode, config=settings_of(scorer))
+    scorer.fit(dataset, shots or 5)
+    return scorer, Setting(str(method), shots or 5, split, mode, config=settings_of(scorer))
 
 
 def methods_command() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
+from cyclopts.types import PositiveInt
 
 from tripleshot.atomic import write_file
 from tripleshot.cli.compare import LiveReport, read_methods, read_shots
@@ -159,7 +160,7 @@ def search_command(
     *,
     where: WhereFlags = HERE,
     grid: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    limit: int | None = None,
+    limit: PositiveInt | None = None,
     shots: str = FIVE,
     conditions: ConditionFlags = USUAL,
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.types import Port
 from rich.console import Console
 
 from tripleshot.answering import Answerer
@@ -18,7 +19,7 @@ def serve_command(
     run: Path,
     *,
     host: str = "127.0.0.1",
-    port: int = 8000,
+    port: Port = 8000,
     token: Annotated[str | None, Parameter(env_var="TRIPLESHOT_TOKEN")] = None,
     data: str | None = None,
     device: str = "cpu",

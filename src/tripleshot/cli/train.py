@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import torch
 from cyclopts import Parameter
+from cyclopts.types import PositiveInt
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -16,7 +17,7 @@ from tripleshot.calibration import MAX_SCORES, calibrate, save_calibration
 from tripleshot.catalog import load_dataset
 from tripleshot.cli.settings import choose_settings, overrides_of
 from tripleshot.cli.tables import console, progress_bar
-from tripleshot.dataset import FewShotDataset, check_shots
+from tripleshot.dataset import FewShotDataset
 from tripleshot.dataset_files import content_hash
 from tripleshot.distributed import process_group, rank
 from tripleshot.errors import InputError
@@ -79,14 +80,14 @@ def train_command(
     run: Path,
     *,
     method: str = "rscl+",
-    shots: int = 5,
+    shots: PositiveInt = 5,
     preset: str = "fast",
     config: Path | None = None,
     settings: Annotated[Overrides, Parameter(name="*")] = AS_THEY_ARE,  # pyrefly: ignore
     budget: timedelta | None = None,
     resume: Annotated[bool, Parameter(negative=())] = False,
     device: str = "cpu",
-    threads: int | None = None,
+    threads: PositiveInt | None = None,
 ) -> None:
     """Train a method on DATA and keep the weights that were best on the valid tasks in the folder RUN.
 
@@ -130,7 +131,6 @@ def train_command(
         method, shots = found.method, found.shots
     elif (run / CONFIG).exists():
         raise InputError(f"{run}: a run is there already; choose another folder, or --resume it")
-    check_shots(shots)
     entry = find_method(method)
     if not entry.learns:
         keep_run(data, dataset, run, method, shots)
@@ -163,11 +163,11 @@ def train_run(
     budget: float = 0.0,
 ) -> None:
     """Train into a folder, with live progress."""
+    trained = find_method(method).make_with(settings, device)
     if rank() == 0:
         if not resume:
             _describe_run(data, dataset, run, method, shots, settings, budget)
         save_vocabulary(dataset.graph, run)
-    trained = find_method(method).make_with(settings, device)
     with training_display() as display, time_limit(budget):
         trained.fit(dataset, shots, run, resume, display if rank() == 0 else None)
     if rank() == 0:

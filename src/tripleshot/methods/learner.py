@@ -10,6 +10,7 @@ from torch import nn
 
 from tripleshot.csr import IntArray
 from tripleshot.dataset import FewShotDataset, check_shots
+from tripleshot.errors import InputError
 from tripleshot.learning_settings import LearningSettings
 from tripleshot.method import FloatArray
 from tripleshot.methods.fitting import Fitting, fit_module
@@ -38,7 +39,7 @@ class Learner(ABC, Generic[SettingsType, ModuleType]):
     def __init__(self, settings: SettingsType | None = None, device: str = "cpu") -> None:
         """Choose settings, the fast preset by default."""
         self.settings = settings or self.presets["fast"]()
-        self.device = torch.device(device)
+        self.device = _find_device(device)
 
     @classmethod
     def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> Self:
@@ -91,3 +92,11 @@ class Learner(ABC, Generic[SettingsType, ModuleType]):
         settings = self.settings
         pace = (settings.steps, settings.learning_rate, settings.schedule, settings.warmup)
         return Stage(name, losses, *pace, validates=validates, optimizer=optimizer)
+
+
+def _find_device(name: str) -> torch.device:
+    """Return a device that is there: a name that torch knows may still be none of this machine."""
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device {name!r} cannot be used here: {str(error).splitlines()[0]}") from None

@@ -22,6 +22,7 @@ from tripleshot.learning_settings import LearningSettings
 from tripleshot.losses import listwise_loss
 from tripleshot.method import FloatArray, Reason
 from tripleshot.methods.evidence_features import EvidenceFeatures, Examples
+from tripleshot.methods.evidence_kinds import EvidenceKinds
 from tripleshot.methods.evidence_reasons import find_reasons
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.learner import Learner
@@ -68,6 +69,10 @@ class PlusSettings(LearningSettings):
     valid_queries: int = 0
     patience: int = 10
     checkpoint_every: int = 500
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        EvidenceKinds(self.text).columns_of(self.without_evidence)
 
 
 def demo() -> PlusSettings:
