@@ -12,9 +12,9 @@ from tripleshot.evaluation import evaluate, summarize
 SHOTS = 3
 
 
-def question(dataset):
+def question(dataset, shots=SHOTS):
     task = dataset.test[0]
-    return task.support(SHOTS), int(task.queries(SHOTS)[0, 0]), np.arange(dataset.graph.num_entities)
+    return task.support(shots), int(task.queries(shots)[0, 0]), np.arange(dataset.graph.num_entities)
 
 
 def memorized_mrr(method, dataset):

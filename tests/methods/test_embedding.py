@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from learning_checks import question
 from tripleshot.dataset import FewShotDataset
 from tripleshot.dataset_files import content_hash
 from tripleshot.embedding_models import SCORINGS, Relations
@@ -32,11 +33,6 @@ def fitted(tiny, name="transe", settings=QUICK, folder=None):
     method = EmbeddingMethod(name, settings)
     method.fit(tiny, 3, folder)
     return method
-
-
-def question(dataset):
-    task = dataset.test[0]
-    return task.support(3), int(task.queries(3)[0, 0]), np.arange(dataset.graph.num_entities)
 
 
 @pytest.mark.parametrize("name", SCORINGS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights, memorized_mrr
+from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights, memorized_mrr, question
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
 from tripleshot.methods.metar import MetaR, MetaRMethod, MetaRSettings
@@ -25,11 +25,6 @@ QUICK = MetaRSettings(
     patience=0,
     checkpoint_every=15,
 )
-
-
-def question(dataset, shots=3):
-    task = dataset.test[0]
-    return task.support(shots), int(task.queries(shots)[0, 0]), np.arange(dataset.graph.num_entities)
 
 
 def fitted(dataset, shots=3, **changes):
