@@ -97,6 +97,7 @@ class Learner(ABC, Generic[SettingsType, ModuleType]):
 def _find_device(name: str) -> torch.device:
     """Return a device that is there: a name that torch knows may still be none of this machine."""
     try:
-        return torch.empty(0, device=name).device
+        torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"device {name!r} cannot be used here: {str(error).splitlines()[0]}") from None
+    return torch.device(name)
