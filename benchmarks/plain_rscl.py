@@ -20,7 +20,7 @@ from tripleshot.csr import IntArray
 from tripleshot.episodes import Episode
 from tripleshot.graph import KnowledgeGraph
 from tripleshot.losses import ranking_loss
-from tripleshot.masking import mask
+from tripleshot.masking import MaskingShares, mask
 from tripleshot.method import FloatArray
 from tripleshot.rscl import RSCL, Representation
 
@@ -192,7 +192,8 @@ class PlainMethod:
             batch_size: candidates scored at once.
         """
         self.settings, self.batch_size = settings, batch_size
-        self.tokens = Tokens(graph.num_relations, 0, graph.num_entities)
+        num_tasks = len(ours.elements.weight) - NUM_SPECIAL - 2 * graph.num_relations - graph.num_entities
+        self.tokens = Tokens(graph.num_relations, num_tasks, graph.num_entities)
         self.sampler = PlainSampler(graph, self.tokens, settings.max_neighbors, settings.max_distant)
         self.model = PlainRSCL(len(self.tokens), settings)
         self.model.take_weights(ours)
@@ -224,7 +225,8 @@ class PlainMethod:
         """Return the cross entropy of hidden tokens, entities among all entities, relations among all relations."""
         names = ("tokens", "positions", "direct_heads", "direct_tails")
         joined = (torch.cat([getattr(support, name), getattr(positives, name)]) for name in names)
-        masked = mask(Batch(*joined, max_neighbors=support.max_neighbors), self.tokens)
+        batch = Batch(*joined, max_neighbors=support.max_neighbors)
+        masked = mask(batch, self.tokens, batch.relation_tokens(), MaskingShares(relation=0.0, end=0.0))
         states = self.model.states(masked.batch)[masked.chosen]
         is_entity = masked.targets >= self.tokens.first_entity
         loss = states.sum() * 0

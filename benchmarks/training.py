@@ -153,7 +153,8 @@ def step_flops(method: RSCLMethod, episodes: EpisodeSampler, number: int) -> flo
     heads = np.concatenate([episode.support[:, 0], episode.queries[:, 0], repeated])
     tails = np.concatenate([episode.support[:, 1], episode.queries[:, 1], episode.negatives.ravel()])
     batch = Batch.of(method.extractor.extract(heads, tails, chance=chance), method.extractor)
-    masked = mask(batch.rows(shots + len(episode.queries)), method.tokens)
+    true = batch.rows(shots + len(episode.queries))
+    masked = mask(true, method.tokens, true.relation_tokens(), settings.masking_shares)
     num_entities = int((masked.targets >= method.tokens.first_entity).sum())
     num_relations = len(masked.targets) - num_entities
     num_compared = settings.num_sampled or method.tokens.num_entities
@@ -203,7 +204,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if min(arguments.steps, arguments.plain_steps) < 1:
         parser.error("each side needs a step to measure")
-    settings = RSCLSettings(batch_size=arguments.batch_size)
+    plain_masking = {"masked_relation_share": 0.0, "masked_end_share": 0.0}  # what the plain side does
+    settings = RSCLSettings(batch_size=arguments.batch_size, **plain_masking)
     if arguments.peak_of:
         print(json.dumps(measure_peak(arguments.peak_of, prepare(arguments), settings, SHOTS)))
         return

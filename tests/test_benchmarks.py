@@ -15,7 +15,7 @@ from tripleshot.config import RSCLSettings
 from tripleshot.context_batches import Batch
 from tripleshot.evaluation import evaluate
 from tripleshot.losses import ranking_loss
-from tripleshot.masking import mask, masking_loss
+from tripleshot.masking import MaskingShares, mask, masking_loss
 from tripleshot.methods.rscl import RSCLMethod
 
 SHOTS = 3
@@ -83,7 +83,8 @@ def test_the_plain_losses_are_the_same_where_nothing_is_sampled(dataset, ours, p
     scores = ours.module.score(encoded.rows(SHOTS), encoded.rows(0, SHOTS))
     torch.testing.assert_close(found["ranking"], ranking_loss(scores[:8], scores[8:], SMALL.margin))
     torch.manual_seed(0)
-    masked = mask(batch.rows(SHOTS + 8), ours.tokens)
+    true = batch.rows(SHOTS + 8)
+    masked = mask(true, ours.tokens, true.relation_tokens(), MaskingShares(relation=0.0, end=0.0))
     torch.testing.assert_close(found["masking"], masking_loss(ours.module, masked, ours.tokens, 0))
 
 

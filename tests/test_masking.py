@@ -4,8 +4,10 @@ import torch
 
 from tripleshot.context_batches import Batch
 from tripleshot.contexts import MASK, PAD, RELATION
-from tripleshot.masking import mask, masking_loss
+from tripleshot.masking import MaskingShares, mask, masking_loss
 from tripleshot.rscl import RSCL
+
+PLAIN = MaskingShares(relation=0.0, end=0.0)
 
 
 @pytest.fixture
@@ -18,7 +20,7 @@ def batch(tiny, extractor):
 
 def test_about_fifteen_percent_are_chosen_and_most_of_them_hidden(batch, extractor):
     torch.manual_seed(0)
-    masked = mask(batch, extractor.tokens)
+    masked = mask(batch, extractor.tokens, batch.relation_tokens(), PLAIN)
     present = batch.tokens != PAD
     present[:, 2 * batch.max_neighbors + 1] = False
     chosen = masked.chosen
@@ -30,7 +32,7 @@ def test_about_fifteen_percent_are_chosen_and_most_of_them_hidden(batch, extract
 
 
 def test_padding_and_the_relations_own_slot_are_never_chosen(batch, extractor):
-    masked = mask(batch, extractor.tokens)
+    masked = mask(batch, extractor.tokens, batch.relation_tokens(), PLAIN)
     assert not masked.chosen[batch.tokens == PAD].any()
     assert not masked.chosen[:, 2 * batch.max_neighbors + 1].any()
 
@@ -38,8 +40,8 @@ def test_padding_and_the_relations_own_slot_are_never_chosen(batch, extractor):
 def test_in_pre_training_half_of_the_relations_have_to_be_inferred(batch, extractor):
     torch.manual_seed(0)
     slot = 2 * batch.max_neighbors + 1
-    relations = batch.tokens[:, slot].clone()
-    masked = mask(batch, extractor.tokens, relations)
+    relations = batch.relation_tokens()
+    masked = mask(batch, extractor.tokens, relations, MaskingShares(end=0.0))
     asked = masked.chosen[:, slot]
     assert asked.float().mean().item() == pytest.approx(0.5, abs=0.08)
     assert (masked.batch.tokens[asked, slot] == RELATION).all()
@@ -49,9 +51,32 @@ def test_in_pre_training_half_of_the_relations_have_to_be_inferred(batch, extrac
     torch.testing.assert_close(targets[asked, slot], relations[asked])
 
 
+def test_a_masked_end_is_asked_for_without_its_neighbors(batch, extractor):
+    torch.manual_seed(0)
+    center = 2 * batch.max_neighbors
+    masked = mask(batch, extractor.tokens, batch.relation_tokens(), MaskingShares(0.0, end=1.0, hidden_neighbors=1.0))
+    seen = masked.batch.tokens
+    head_asked, tail_asked = seen[:, center] == MASK, seen[:, center + 2] == MASK
+    assert (masked.chosen[:, center] & head_asked)[~tail_asked].all()
+    assert head_asked.float().mean().item() == pytest.approx(0.5, abs=0.15)
+    only_head = head_asked & ~tail_asked
+    assert (seen[only_head][:, :center] == PAD).all()
+    assert not masked.chosen[only_head][:, :center].any()
+    assert (seen[only_head][:, center + 3 :] != PAD).any()
+    targets = torch.zeros_like(batch.tokens)
+    targets[masked.chosen] = masked.targets
+    torch.testing.assert_close(targets[head_asked, center], batch.tokens[head_asked, center])
+    torch.testing.assert_close(targets[tail_asked, center + 2], batch.tokens[tail_asked, center + 2])
+
+
+def test_a_masked_end_keeps_its_neighbors_where_it_is_told_to(batch, extractor):
+    masked = mask(batch, extractor.tokens, batch.relation_tokens(), MaskingShares(0.0, end=1.0, hidden_neighbors=0.0))
+    torch.testing.assert_close(masked.batch.tokens == PAD, batch.tokens == PAD)
+
+
 def test_a_random_stand_in_is_of_the_same_kind(batch, extractor):
     torch.manual_seed(0)
-    masked = mask(batch, extractor.tokens)
+    masked = mask(batch, extractor.tokens, batch.relation_tokens(), PLAIN)
     seen = masked.batch.tokens
     changed = masked.chosen & (seen != MASK)
     first_entity = extractor.tokens.first_entity
@@ -69,7 +94,9 @@ def test_the_loss_teaches_and_keeps_gradients_sparse(batch, extractor, num_sampl
     for _ in range(60):
         for optimizer in optimizers:
             optimizer.zero_grad()
-        loss = masking_loss(model, mask(batch, extractor.tokens), extractor.tokens, num_sampled)
+        loss = masking_loss(
+            model, mask(batch, extractor.tokens, batch.relation_tokens(), PLAIN), extractor.tokens, num_sampled
+        )
         loss.backward()
         for optimizer in optimizers:
             optimizer.step()

@@ -7,6 +7,7 @@ from tripleshot.contexts import TopNeighbors
 from tripleshot.episodes import Regime
 from tripleshot.errors import InputError
 from tripleshot.learning_settings import LearningSettings
+from tripleshot.masking import MaskingShares
 from tripleshot.schedules import Schedule
 
 RelationToken = Literal["shared", "own", "difference"]
@@ -42,10 +43,14 @@ class RSCLSettings(LearningSettings):
         relations_per_step: how many relations share them, each with a support of its own; the paper takes one.
         num_negatives: wrong answers a query.
         margin: gamma of the ranking loss.
-        masking_weight: weight of the masked-token loss beside the ranking loss; 0 leaves it out.
+        masking_weight: weight of the masked-token loss of the true triples beside the ranking loss; 0 leaves it out.
+        masked_relation_share: share of masked contexts whose relation is asked for by the shared token.
+        masked_end_share: share of masked contexts whose head or tail is asked for.
+        hidden_neighbors_share: share of those in which the neighbors of the masked end are hidden with it.
         num_sampled: entities that stand for all in the masked-token loss; 0 takes all of them.
         pretrained: a run whose pre-training to start from, instead of a pre-training of its own.
-        pretraining_steps: steps of masked-token training on the background before the episodes.
+        pretraining_steps: steps of masked-token training on the background and the train tasks before the episodes.
+        pretraining_task_share: share of train tasks' triples among the pre-training's; the others are the background's.
         pretraining_batch_size: contexts of such a step.
         pretraining_rate: its learning rate.
         batch_contexts: contexts scored at once by each thread; it bounds memory, some 0.3 MB each at the paper's size.
@@ -74,9 +79,13 @@ class RSCLSettings(LearningSettings):
     num_negatives: int = 1
     margin: float = 5.0
     masking_weight: float = 1.0
+    masked_relation_share: float = 0.5
+    masked_end_share: float = 0.5
+    hidden_neighbors_share: float = 0.8
     num_sampled: int = 1024
     pretrained: str = ""
     pretraining_steps: int = 10_000
+    pretraining_task_share: float = 0.3
     pretraining_batch_size: int = 256
     pretraining_rate: float = 1e-3
     batch_contexts: int = 256
@@ -86,6 +95,11 @@ class RSCLSettings(LearningSettings):
     validate_every: int = 10_000
     valid_queries: int = 200
     patience: int = 10
+
+    @property
+    def masking_shares(self) -> MaskingShares:
+        """How often relation and ends are asked for in masked contexts."""
+        return MaskingShares(self.masked_relation_share, self.masked_end_share, self.hidden_neighbors_share)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -74,6 +74,10 @@ class Batch:
         roles = None if contexts.roles is None else torch.tensor(contexts.roles, device=device)
         return cls(tokens, positions, heads, tails, extractor.max_neighbors, roles=roles)
 
+    def relation_tokens(self) -> Tensor:
+        """Return what stands between head and tail: shape (n,)."""
+        return self.tokens[:, 2 * self.max_neighbors + 1]
+
     def near(self) -> Tensor:
         """Tell which slots hold the triple itself or a direct neighbor: shape (n, 4p + 3)."""
         slots = torch.arange(self.tokens.shape[1], device=self.tokens.device)

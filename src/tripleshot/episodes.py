@@ -21,7 +21,7 @@ class Episode:
     """One relation's support and queries.
 
     Attributes:
-        task: which relation of the sampler it is about.
+        task: which of the train tasks it is about; -1 for a background relation.
         support: shape (K, 2), head and tail.
         queries: shape (B, 2), true pairs, none of them in the support.
         negatives: shape (B, n), tails that are not known to be true for the query's head.
@@ -54,16 +54,16 @@ class EpisodeSampler:
         self.num_entities = dataset.graph.num_entities
         edges = {name: index for index, name in enumerate(dataset.graph.relations.names.to_pylist())}
 
-        def prepare(tasks: Iterable[Task]) -> "list[_Prepared]":
-            usable = (task for task in tasks if _is_usable(dataset, task, shots))
-            return [_Prepared(dataset, task, edges.get(task.name)) for task in usable]
+        def prepare(tasks: Iterable[tuple[int, Task]]) -> "list[_Prepared]":
+            usable = ((index, task) for index, task in tasks if _is_usable(dataset, task, shots))
+            return [_Prepared(dataset, index, task, edges.get(task.name)) for index, task in usable]
 
-        self.tasks = prepare(dataset.train)
+        self.tasks = prepare(enumerate(dataset.train))
         self.num_train = len(self.tasks)
         self.background_share = background_share if regime == "in-train" else 0.0
         if regime == "in-train":
             named = {task.name for task in dataset.train}
-            self.tasks += prepare(task for task in background_tasks(dataset.graph) if task.name not in named)
+            self.tasks += prepare((-1, task) for task in background_tasks(dataset.graph) if task.name not in named)
         if not self.tasks:
             raise InputError(f"{dataset.name} has no relation to train on with {shots} examples")
         if not self.num_train:
@@ -73,8 +73,7 @@ class EpisodeSampler:
         """Draw one episode; queries repeat only where a relation has too few."""
         background = len(self.tasks) > self.num_train and chance.random() < self.background_share
         first, last = (self.num_train, len(self.tasks)) if background else (0, self.num_train)
-        index = int(chance.integers(first, last))
-        task = self.tasks[index]
+        task = self.tasks[int(chance.integers(first, last))]
         count = min(self.shots + self.batch_size, len(task.pairs))
         drawn = chance.choice(len(task.pairs), count, replace=False)
         support, rest = drawn[: self.shots], drawn[self.shots :]
@@ -83,7 +82,7 @@ class EpisodeSampler:
         queries = task.pairs[rest]
         negatives = self._negatives(task, queries[:, 0], chance)
         weight = len(task.candidates) / self.num_negatives
-        return Episode(index, task.pairs[support], queries, negatives, weight, task.hidden)
+        return Episode(task.index, task.pairs[support], queries, negatives, weight, task.hidden)
 
     def _negatives(
         self, task: "_Prepared", heads: npt.NDArray[np.int64], chance: np.random.Generator
@@ -104,7 +103,8 @@ class EpisodeSampler:
 class _Prepared:
     """A task with what drawing needs: 64-bit pairs, candidates, and known pairs as sorted keys."""
 
-    def __init__(self, dataset: FewShotDataset, task: Task, hidden: int | None) -> None:
+    def __init__(self, dataset: FewShotDataset, index: int, task: Task, hidden: int | None) -> None:
+        self.index = index
         self.pairs = task.pairs.astype(np.int64)
         self.candidates = dataset.candidates(task).astype(np.int64)
         self.known_keys = task.known[:, 0].astype(np.int64) * dataset.graph.num_entities + task.known[:, 1]

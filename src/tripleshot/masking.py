@@ -15,6 +15,23 @@ MASKED_SHARE = 0.15
 TO_MASK, TO_OTHER = 0.8, 0.1  # of the chosen tokens; the others stay as they are
 
 
+@dataclass(frozen=True)
+class MaskingShares:
+    """How often the triple itself is asked for, beside the 15% of all tokens.
+
+    Attributes:
+        relation: share of the contexts whose relation has to be predicted; the token that stands for every few-shot
+            relation takes its place.
+        end: share of the contexts whose head or whose tail has to be predicted.
+        hidden_neighbors: share of those in which the neighbors of the masked end are hidden, too. Where they are shown,
+            the end is recognised by them, and nothing is learned about what joins head and tail.
+    """
+
+    relation: float = 0.5
+    end: float = 0.5
+    hidden_neighbors: float = 0.8
+
+
 @dataclass(frozen=True, eq=False)
 class Masked:
     """A batch with tokens hidden.
@@ -30,17 +47,19 @@ class Masked:
     targets: Tensor
 
 
-def mask(batch: Batch, tokens: Tokens, relations: Tensor | None = None, relation_share: float = 0.5) -> Masked:
+def mask(batch: Batch, tokens: Tokens, relations: Tensor, shares: MaskingShares) -> Masked:
     """Hide 15% of the tokens: 80% of them behind [MASK], 10% behind a random token of their kind, 10% not at all.
+
+    The relation is not among them: it is shown, or asked for by the token that stands for every few-shot relation. The
+    masked end of a triple is always behind [MASK].
 
     Args:
         batch: contexts.
         tokens: the vocabulary.
-        relations: shape (n,), the true relation tokens of the triples, in pre-training: for a share of the contexts the
-            relation is then replaced by the token that stands for every few-shot relation, and has to be predicted.
-            None leaves the relation's slot alone.
-        relation_share: that share.
+        relations: shape (n,), the true relation tokens of the triples.
+        shares: how often relation and ends are asked for.
     """
+    masked_head, masked_tail, batch = _hide_ends(batch, shares)
     original = batch.tokens
     slot = 2 * batch.max_neighbors + 1
     chosen = (torch.rand(original.shape, device=original.device) < MASKED_SHARE) & (original != PAD)
@@ -52,14 +71,34 @@ def mask(batch: Batch, tokens: Tokens, relations: Tensor | None = None, relation
     seen = torch.where(to_other & is_entity, torch.randint_like(original, tokens.first_entity, len(tokens)), seen)
     if tokens.first_entity > NUM_SPECIAL:
         seen = torch.where(to_other & ~is_entity, torch.randint_like(original, NUM_SPECIAL, tokens.first_entity), seen)
-    truth = original
-    if relations is not None:
-        asked = torch.rand(len(original), device=original.device) < relation_share
-        truth = original.clone()
-        truth[:, slot] = relations
-        seen[:, slot] = torch.where(asked, RELATION, relations)
-        chosen[:, slot] = asked
+    for end, masked in ((slot - 1, masked_head), (slot + 1, masked_tail)):
+        seen[:, end] = torch.where(masked, MASK, seen[:, end])
+        chosen[:, end] |= masked
+    asked = torch.rand(len(original), device=original.device) < shares.relation
+    truth = original.clone()
+    truth[:, slot] = relations
+    seen[:, slot] = torch.where(asked, RELATION, relations)
+    chosen[:, slot] = asked
     return Masked(replace(batch, tokens=seen), chosen, truth[chosen])
+
+
+def _hide_ends(batch: Batch, shares: MaskingShares) -> tuple[Tensor, Tensor, Batch]:
+    """Choose which heads and which tails are asked for, and take the neighbors of most of them out of the contexts.
+
+    Returns:
+        masked_head: shape (n,), true where the head is asked for; `masked_tail` the tail; never both.
+        batch: without the neighbors that are hidden, and without roles, which tell of the opposite entity, where an end
+            is masked.
+    """
+    center = 2 * batch.max_neighbors
+    draw, hiding = torch.rand(2, len(batch.tokens), device=batch.tokens.device)
+    masked_head, masked_tail = draw < shares.end / 2, (draw >= shares.end / 2) & (draw < shares.end)
+    hides = hiding < shares.hidden_neighbors
+    tokens = batch.tokens.clone()
+    tokens[:, :center] = torch.where((masked_head & hides)[:, None], PAD, tokens[:, :center])
+    tokens[:, center + 3 :] = torch.where((masked_tail & hides)[:, None], PAD, tokens[:, center + 3 :])
+    roles = None if batch.roles is None else torch.where((masked_head | masked_tail)[:, None], 0, batch.roles)
+    return masked_head, masked_tail, replace(batch, tokens=tokens, roles=roles)
 
 
 def masking_loss(model: RSCL, masked: Masked, tokens: Tokens, num_sampled: int) -> Tensor:

@@ -8,13 +8,14 @@ from safetensors.torch import load_file
 from tripleshot.checkpoints import load_weights
 from tripleshot.config import RSCLSettings
 from tripleshot.context_batches import Batch
-from tripleshot.contexts import RELATION
+from tripleshot.contexts import NUM_SPECIAL, RELATION
 from tripleshot.dataset import FewShotDataset, Task
+from tripleshot.dataset_files import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation import evaluate, summarize
 from tripleshot.methods.rscl import PRETRAINED, RSCLMethod
 from tripleshot.methods.rscl_plus import RSCLPlusMethod
-from tripleshot.storage import save_vocabulary
+from tripleshot.storage import RunConfig, save_config, save_vocabulary
 
 QUICK = RSCLSettings(
     width=16,
@@ -183,6 +184,59 @@ def test_a_run_starts_from_the_pre_training_of_another(tiny, tmp_path):
     assert [stage.name for stage in second.stages(1)] == ["episodes"]
     between = load_file(tmp_path / PRETRAINED)
     assert all(torch.equal(value, between[name]) for name, value in second.module.state_dict().items())
+
+
+def masked_and_shown(method, monkeypatch):
+    """Return every triple that pre-training and episodes draw, and every context they show, as names."""
+    seen = []
+    real = method.extractor.extract
+
+    def extract(heads, tails, relation_tokens=RELATION, chance=None, hidden=None):
+        contexts = real(heads, tails, relation_tokens, chance, hidden)
+        seen.append((heads, tails, np.broadcast_to(relation_tokens, len(tails)), contexts.tokens))
+        return contexts
+
+    monkeypatch.setattr(method.extractor, "extract", extract)
+    rng = np.random.default_rng(0)
+    for stage in method.stages(3):
+        for step in range(30):
+            stage.losses(step, rng)
+    return seen
+
+
+@pytest.mark.parametrize("train_edges", [False, True])
+def test_pre_training_and_episodes_see_no_query_and_no_context_that_shows_the_masked_triple(
+    tiny, monkeypatch, train_edges
+):
+    method = RSCLMethod(replace(QUICK, train_edges=train_edges, pretraining_task_share=0.5))
+    method.prepare(tiny)
+    tokens, graph, p = method.tokens, method.graph, QUICK.max_neighbors
+    in_train = {pair for task in tiny.train for pair in map(tuple, task.pairs.tolist())}
+    held_out = {pair for task in (*tiny.valid, *tiny.test) for pair in map(tuple, task.pairs.tolist())} - in_train
+    edges = set(zip(graph.head_ids.tolist(), graph.relation_ids.tolist(), graph.tail_ids.tolist(), strict=True))
+    joined = {pair for h, _, t in edges for pair in ((h, t), (t, h))}
+    num_task_triples = 0
+    for heads, tails, relations, contexts in masked_and_shown(method, monkeypatch):
+        for head, tail, relation, context in zip(heads, tails, relations, contexts, strict=True):
+            num_task_triples += (head, tail) in in_train
+            if relation == RELATION:
+                continue  # an episode's wrong answers may be anything
+            assert (head, tail) not in held_out or (head, tail) in joined
+            backwards = (relation - NUM_SPECIAL + graph.num_relations) % (2 * graph.num_relations) + NUM_SPECIAL
+            shown = set(zip(context[0 : 2 * p : 2] - tokens.first_entity, context[1 : 2 * p : 2], strict=True))
+            assert relation >= tokens.first_task or (tail, backwards) not in shown
+            shown = set(zip(context[2 * p + 4 :: 2] - tokens.first_entity, context[2 * p + 3 :: 2], strict=True))
+            assert relation >= tokens.first_task or (head, backwards) not in shown
+    assert num_task_triples > 100
+
+
+def test_a_pre_training_on_other_tasks_is_refused(tiny, tmp_path):
+    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    save_config(RunConfig("rscl", {}, 3, "tiny", "tiny", content_hash(tiny), "", None), tmp_path)
+    held_out = replace(tiny, train=tiny.train[:1], test=tiny.train[1:])
+    with pytest.raises(InputError, match="was trained on tiny"):
+        RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(held_out, 3)
 
 
 def test_a_pre_training_on_other_names_is_refused(tiny, tmp_path):

@@ -122,14 +122,17 @@ class ContextReader(Generic[Network]):
         negative = negative.unflatten(1, (-1, settings.num_negatives))
         losses: Losses = {}
         if settings.masking_weight:
-            loss = masking_loss(module, mask(batch.rows(num_true), tokens), tokens, settings.num_sampled)
-            losses["masking"] = settings.masking_weight * loss
+            own = torch.from_numpy(self._own_tokens(episodes)[asked[:num_true]]).to(self.device)
+            masked = mask(batch.rows(num_true), tokens, own, settings.masking_shares)
+            losses["masking"] = settings.masking_weight * masking_loss(module, masked, tokens, settings.num_sampled)
         return torch.cat([positive[..., None], negative], -1), losses
 
     def _relation_tokens(self, episodes: list[Episode]) -> npt.NDArray[np.int64]:
         """Return what stands between head and tail in each episode's contexts."""
-        if self.settings.relation_token != "own":
-            return np.full(len(episodes), RELATION)
+        return self._own_tokens(episodes) if self.settings.relation_token == "own" else np.full(len(episodes), RELATION)
+
+    def _own_tokens(self, episodes: list[Episode]) -> npt.NDArray[np.int64]:
+        """Return the token of each episode's relation: a train task's, or that of a relation of the graph."""
         first = self.extractor.tokens.first_task
         return np.array([first + e.task if e.hidden is None else NUM_SPECIAL + e.hidden for e in episodes])
 

@@ -20,7 +20,7 @@ from tripleshot.methods.known_tokens import trained_rows
 from tripleshot.methods.learner import Learner
 from tripleshot.methods.rscl_training import PRETRAINED, RSCLTraining
 from tripleshot.rscl import RSCL
-from tripleshot.storage import RunVocabulary, load_vocabulary, save_vocabulary
+from tripleshot.storage import CONFIG, load_config, load_vocabulary, require_same_data, save_vocabulary
 from tripleshot.text_encoder import TextEncoder
 from tripleshot.training import Stage
 
@@ -39,10 +39,10 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
     def prepare(self, dataset: FewShotDataset) -> None:
         """Make an untrained network for the vocabulary of a dataset."""
         settings = self.settings
+        self.given = dataset
         self.dataset = dataset = dataset.with_train_edges if settings.train_edges else dataset
         graph = dataset.graph
-        num_tasks = len(dataset.train) if settings.relation_token == "own" else 0
-        self.tokens = Tokens(graph.num_relations, num_tasks, graph.num_entities)
+        self.tokens = Tokens(graph.num_relations, len(dataset.train), graph.num_entities)
         extractor = ConnectedExtractor if settings.connected else ContextExtractor
         self.extractor = extractor(
             graph, self.tokens, settings.max_neighbors, settings.max_distant, settings.top_neighbors
@@ -82,20 +82,19 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
     def _start_from(self, folder: Path) -> None:
         """Take the weights that another run had when its pre-training was over; roles have no part in it.
 
-        A run that sees the train tasks as edges can start from one that did not.
+        A run that sees the train tasks as edges can start from one that did not. A pre-training has seen the train
+        tasks, so one on other tasks is refused: it may have seen what is asked here.
         """
         trained, graph = load_vocabulary(folder), self.dataset.graph
         if trained is None or not trained.begins(graph):
             raise InputError(f"{folder}: was not trained on the entities and relations of {self.dataset.name}")
+        if (folder / CONFIG).exists():
+            require_same_data(load_config(folder), self.given)
         module = self.module
         roles, module.roles = module.roles, None
-        load_weights(module, folder, self._rows(trained), PRETRAINED, only_own=True)
+        rows = {"elements.weight": trained_rows(self.tokens, graph, trained, same_tasks=True)}
+        load_weights(module, folder, rows, PRETRAINED, only_own=True)
         module.roles = roles
-
-    def _rows(self, trained: RunVocabulary) -> dict[str, IntArray] | None:
-        """Return which rows of a run's table the tokens here take; None if all are the same."""
-        graph = self.dataset.graph
-        return None if trained.fits(graph) else {"elements.weight": trained_rows(self.tokens, graph, trained)}
 
     def forget(self) -> None:
         """Drop what was encoded with weights that have changed since."""
@@ -114,7 +113,8 @@ class RSCLMethod(Learner[RSCLSettings, RSCL]):
         """Take the weights of a run; what this dataset names and the run has never seen is read as [MASK]."""
         self.prepare(dataset)
         trained = load_vocabulary(folder)
-        load_weights(self.module, folder, None if trained is None else self._rows(trained))
+        rows = None if trained is None else {"elements.weight": trained_rows(self.tokens, self.graph, trained)}
+        load_weights(self.module, folder, rows)
         self.forget()
         self.module.eval()
 
