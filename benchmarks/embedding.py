@@ -29,14 +29,14 @@ from rich.console import Console
 from rich.table import Table
 
 from measuring import OURS, SHOTS, data_parser, describe_machine, prepare
-from tripleshot.corruption import Triples, collect_triples
-from tripleshot.dataset_files import content_hash
-from tripleshot.embedding_models import SCORINGS
-from tripleshot.methods.embedding import EmbeddingMethod
-from tripleshot.methods.embedding_settings import DEFAULTS, EmbeddingSettings
-from tripleshot.optimizers import make_optimizers
-from tripleshot.results import write_json
-from tripleshot.training import Trainer, Watching
+from tripleshot.datasets.negatives import Triples, collect_triples
+from tripleshot.datasets.storage import content_hash
+from tripleshot.evaluation.results import write_json
+from tripleshot.methods.embedding.method import EmbeddingMethod
+from tripleshot.methods.embedding.models import SCORINGS
+from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings
+from tripleshot.training.optimizers import make_optimizers
+from tripleshot.training.trainer import Trainer, Watching
 
 THEIRS = "pykeen"
 NAMES = dict(zip(SCORINGS, ("TransE", "TransH", "TransR", "RESCAL", "DistMult", "ComplEx"), strict=True))

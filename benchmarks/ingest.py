@@ -23,7 +23,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tripleshot.results import commit
+from tripleshot.evaluation.results import commit
 
 NUM_ENTITIES, NUM_RELATIONS, NUM_TRIPLES = 4_838_244, 822, 5_859_240
 SEED = 0
@@ -60,7 +60,7 @@ def write_graph(path: Path) -> None:
 
 def read_ours(path: Path) -> tuple[float, int, int, int]:
     """Read to a graph with its neighbors; return seconds and the numbers of entities, relations and triples."""
-    from tripleshot.readers import read_graph
+    from tripleshot.graph.readers import read_graph
 
     start = time.perf_counter()
     graph = read_graph(path)

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from tripleshot.catalog import load_dataset
-from tripleshot.config import RSCLSettings
-from tripleshot.context_batches import Batch
-from tripleshot.contexts import PAD
-from tripleshot.dataset import FewShotDataset, Task
-from tripleshot.dataset_files import content_hash
-from tripleshot.graph import KnowledgeGraph
-from tripleshot.methods.rscl import RSCLMethod
-from tripleshot.results import commit
-from tripleshot.vocabulary import Vocabulary
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.storage import content_hash
+from tripleshot.evaluation.results import commit
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.vocabulary import Vocabulary
+from tripleshot.methods.rscl.context_batches import Batch
+from tripleshot.methods.rscl.contexts import PAD
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import RSCLSettings
 
 SHOTS = 5
 OURS, PLAIN = "tripleshot", "plain"

@@ -1,8 +1,8 @@
 """RSCL as one would first write it: what the training and the scoring benchmark compare with.
 
-The same contexts, the same network, the same losses and the same weights as `tripleshot.rscl`; but dicts of lists and
-loops, padded batches, `nn.TransformerEncoder`, `nn.Dropout`, a softmax over every entity, dense Adam, and nothing
-merged, cached or shared. Episodes and masks are drawn by tripleshot's own code, which is to the plain side's advantage.
+The same contexts, network, losses and weights as `tripleshot.methods.rscl.network`; but dicts of lists and loops,
+padded batches, `nn.TransformerEncoder`, `nn.Dropout`, a softmax over every entity, dense Adam, and nothing merged,
+cached or shared. Episodes and masks are drawn by tripleshot's own code, which is to the plain side's advantage.
 """
 
 import random
@@ -13,16 +13,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.config import RSCLSettings
-from tripleshot.context_batches import Batch
-from tripleshot.contexts import NUM_SPECIAL, PAD, RELATION, Tokens
-from tripleshot.csr import IntArray
-from tripleshot.episodes import Episode
-from tripleshot.graph import KnowledgeGraph
-from tripleshot.losses import ranking_loss
-from tripleshot.masking import MaskingShares, mask
-from tripleshot.method import FloatArray
-from tripleshot.rscl import RSCL, Representation
+from tripleshot.arrays import IntArray
+from tripleshot.datasets.episodes import Episode
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.methods.losses import ranking_loss
+from tripleshot.methods.protocol import FloatArray
+from tripleshot.methods.rscl.context_batches import Batch
+from tripleshot.methods.rscl.contexts import NUM_SPECIAL, PAD, RELATION, Tokens
+from tripleshot.methods.rscl.masking import MaskingShares, mask
+from tripleshot.methods.rscl.network import RSCL, Representation
+from tripleshot.methods.rscl.settings import RSCLSettings
 
 Pair = tuple[int, int]  # relation and entity of an edge that leaves the entity in question
 

@@ -18,12 +18,12 @@ from rich.table import Table
 
 from measuring import OURS, PLAIN, SHOTS, data_parser, describe_run, forward_flops, gemm_rate, prepare, prepared
 from plain_rscl import PlainMethod
-from tripleshot.config import paper
-from tripleshot.context_batches import Batch
-from tripleshot.dataset import FewShotDataset, Task
-from tripleshot.evaluation import evaluate, rank_among, sample_queries
-from tripleshot.methods.rscl import RSCLMethod
-from tripleshot.results import write_json
+from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.evaluation.protocol import evaluate, rank_among, sample_queries
+from tripleshot.evaluation.results import write_json
+from tripleshot.methods.rscl.context_batches import Batch
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import paper
 
 TOLERANCE = 1e-4
 SAMPLES = 20

@@ -19,9 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from measuring import describe_machine
-from tripleshot.results import write_json
-from tripleshot.searching import NameIndex
-from tripleshot.vocabulary import Vocabulary
+from tripleshot.evaluation.results import write_json
+from tripleshot.graph.search import NameIndex
+from tripleshot.graph.vocabulary import Vocabulary
 
 STARTS = ("b", "br", "c", "ch", "d", "dr", "f", "fl", "g", "gr", "h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v")
 MIDDLES = ("a", "e", "i", "o", "u", "ai", "ea", "ou", "ie", "oo")

@@ -26,11 +26,11 @@ from rich.console import Console
 from rich.table import Table
 
 from measuring import describe_machine
-from tripleshot.answering import Answerer
-from tripleshot.dataset_files import content_hash
-from tripleshot.graph import KnowledgeGraph
-from tripleshot.ranking import Candidates
-from tripleshot.results import write_json
+from tripleshot.answering.predictor import Answerer
+from tripleshot.answering.ranking import Candidates
+from tripleshot.datasets.storage import content_hash
+from tripleshot.evaluation.results import write_json
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 TOP = 10
 CLIENTS = (1, 8, 64)

@@ -38,16 +38,16 @@ from measuring import (
     states_flops,
 )
 from plain_rscl import PlainMethod
-from tripleshot.checkpoints import TrainingProgress
-from tripleshot.config import RSCLSettings, paper
-from tripleshot.context_batches import Batch
-from tripleshot.contexts import NUM_SPECIAL
-from tripleshot.dataset import FewShotDataset
-from tripleshot.episodes import EpisodeSampler
-from tripleshot.masking import mask
-from tripleshot.methods.rscl import RSCLMethod
-from tripleshot.results import write_json
-from tripleshot.training import Stage, Trainer, Watching
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.episodes import EpisodeSampler
+from tripleshot.evaluation.results import write_json
+from tripleshot.methods.rscl.context_batches import Batch
+from tripleshot.methods.rscl.contexts import NUM_SPECIAL
+from tripleshot.methods.rscl.masking import mask
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import RSCLSettings, paper
+from tripleshot.training.checkpoints import TrainingProgress
+from tripleshot.training.trainer import Stage, Trainer, Watching
 
 
 @dataclass(frozen=True)

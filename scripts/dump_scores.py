@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from tripleshot.catalog import load_dataset
-from tripleshot.dataset import FewShotDataset, Task
-from tripleshot.dataset_files import content_hash
-from tripleshot.graph import KnowledgeGraph
-from tripleshot.method import Method
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.storage import content_hash
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.vocabulary import Vocabulary
 from tripleshot.methods import METHODS, find_method, load_run
-from tripleshot.storage import RunConfig, save_config, save_vocabulary
-from tripleshot.vocabulary import Vocabulary
+from tripleshot.methods.protocol import Method
+from tripleshot.training.runs import RunConfig, save_config, save_vocabulary
 
 SHOTS, NUM_QUERIES, NUM_CANDIDATES = 3, 3, 200
 MATCHING = {"width": 16, "max_neighbors": 4, "batch_size": 16, "steps": 20, "validate_every": 10}
@@ -107,7 +107,7 @@ def make_up_dataset() -> FewShotDataset:
     """Return a small random graph with loops and repeated pairs, and four tasks."""
     rng = np.random.default_rng(0)
     names = [f"{'place' if i % 3 else 'person'}:{i}" for i in range(60)]
-    columns = rng.integers(0, 60, 400), rng.integers(0, 8, 400), rng.integers(0, 60, 400)
+    columns = [rng.integers(0, count, 400).astype(np.int32) for count in (60, 8, 60)]
     relations = Vocabulary.of("relation", [f"relation {i}" for i in range(8)])
     graph = KnowledgeGraph(Vocabulary.of("entity", names), relations, *columns)
     tasks = [Task.of(f"task {i}", np.unique(rng.integers(0, 60, (40, 2)), axis=0)) for i in range(5)]

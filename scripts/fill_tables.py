@@ -6,8 +6,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from tripleshot.paper.comparison import seconds_in, short
-from tripleshot.paper.published import METRICS, Published, published_for
+from tripleshot.experiments.comparison_table import seconds_in, short
+from tripleshot.experiments.published import METRICS, Published, published_for
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from tripleshot.atomic import write_file
-from tripleshot.catalog import load_atlas
+from tripleshot.datasets.catalog import load_atlas
 from tripleshot.errors import InputError
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"

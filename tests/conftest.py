@@ -9,9 +9,9 @@ from hypothesis import settings
 
 from graphs import make_graph
 from tripleshot.cli import main
-from tripleshot.contexts import ContextExtractor, Tokens
-from tripleshot.dataset import FewShotDataset, Task
-from tripleshot.nell_layout import read_nell_layout
+from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.nell_format import read_nell_layout
+from tripleshot.methods.rscl.contexts import ContextExtractor, Tokens
 
 torch.set_num_threads(1)  # small tensors, and runs that are repeatable to the bit
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tripleshot.graph import EntityTypes, KnowledgeGraph
-from tripleshot.vocabulary import Vocabulary
+from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
+from tripleshot.graph.vocabulary import Vocabulary
 
 
 def make_graph(triples: list[tuple[str, str, str]], types: dict[str, str] | None = None) -> KnowledgeGraph:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from tripleshot.dataset import FewShotDataset
-from tripleshot.evaluation import evaluate, summarize
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.evaluation.protocol import evaluate, summarize
 
 SHOTS = 3
 

@@ -1,17 +1,17 @@
 """Few-shot knowledge graph completion: a graph, a new relation, K examples; ranked answers with reasons."""
 
-from tripleshot.answer_files import write_answers
-from tripleshot.answering import Answer, Answerer, answer
-from tripleshot.catalog import fetch_dataset, load_dataset
-from tripleshot.dataset import FewShotDataset, Task
-from tripleshot.dataset_files import content_hash, save_dataset
+from tripleshot.answering.export import write_answers
+from tripleshot.answering.predictor import Answer, Answerer, answer
+from tripleshot.datasets.catalog import fetch_dataset, load_dataset
+from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.splitting import SplittingRule, make_dataset
+from tripleshot.datasets.storage import content_hash, save_dataset
 from tripleshot.errors import InputError, InputWarning, TripleshotError
-from tripleshot.evaluation import evaluate, summarize
-from tripleshot.graph import EntityTypes, KnowledgeGraph
-from tripleshot.making import SplittingRule, make_dataset
-from tripleshot.method import Method, Reason
+from tripleshot.evaluation.protocol import evaluate, summarize
+from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
+from tripleshot.graph.readers import read_graph
 from tripleshot.methods import METHODS, make_method
-from tripleshot.readers import read_graph
+from tripleshot.methods.protocol import Method, Reason
 
 __all__ = [
     "METHODS",

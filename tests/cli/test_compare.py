@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tripleshot.cli.compare import read_methods, read_pairs, read_shots, show
-from tripleshot.config import fast
-from tripleshot.dataset_files import save_dataset
+from tripleshot.datasets.storage import save_dataset
 from tripleshot.errors import InputError
+from tripleshot.experiments.comparison_table import compare
 from tripleshot.methods import METHODS
-from tripleshot.methods.rscl import RSCLMethod
-from tripleshot.paper.comparison import compare
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import fast
 
 SMALL = {"width": 16, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16, "relations_per_step": 1}
 

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from paper.documents import result
-from tripleshot.config import RSCLSettings
-from tripleshot.dataset_files import content_hash, save_dataset
-from tripleshot.methods.rscl import RSCLMethod
-from tripleshot.results import write_json
+from experiments.paper.documents import result
+from tripleshot.datasets.storage import content_hash, save_dataset
+from tripleshot.evaluation.results import write_json
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import RSCLSettings
 
 QUICK = RSCLSettings(
     width=16,

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from tripleshot.dataset import Task
+from tripleshot.datasets.dataset import Task
 from tripleshot.errors import InputError
-from tripleshot.evaluation import evaluate, summarize
-from tripleshot.method import ExplainingMethod, Method
+from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.methods import METHODS, MethodEntry, make_method
-from tripleshot.training import Trainer
+from tripleshot.methods.protocol import ExplainingMethod, Method
+from tripleshot.training.trainer import Trainer
 
 SHOTS = 3
 SMALL = {"width": 16, "num_layers": 1, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16}

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from fastapi import FastAPI
 
-from tripleshot.answering import Answerer
-from tripleshot.catalog import ATLAS, load_atlas
-from tripleshot.dataset import FewShotDataset
-from tripleshot.method import Method
+from tripleshot.answering.predictor import Answerer
+from tripleshot.datasets.catalog import ATLAS, load_atlas
+from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.methods import make_method
+from tripleshot.methods.protocol import Method
 from tripleshot.server import Limits, create_app
-from tripleshot.storage import RunConfig
+from tripleshot.training.runs import RunConfig
 
 EXAMPLES = [
     {"head": "city/barcelona-es", "tail": "sea/mediterranean-sea"},

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from server.conftest import EXAMPLES, SlowMethod, answerer_of, connect
-from tripleshot.config import demo
-from tripleshot.methods.rscl import RSCLMethod
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import demo
 from tripleshot.server import Limits, create_app
 from tripleshot.server.workers import BusyError, Workers
 

@@ -12,16 +12,16 @@ from cyclopts.types import PositiveInt
 from rich.markup import escape
 from rich.table import Table
 
-from tripleshot.answer_files import check_suffix, write_answers
-from tripleshot.answering import Answer, Answerer
-from tripleshot.calibration import unsaid
-from tripleshot.cli.tables import console, progress_bar
-from tripleshot.csr import IntArray
+from tripleshot.answering.explaining import as_text
+from tripleshot.answering.export import check_suffix, write_answers
+from tripleshot.answering.predictor import Answer, Answerer
+from tripleshot.answering.ranking import Candidates
+from tripleshot.arrays import IntArray
+from tripleshot.cli.display import console, progress_bar
 from tripleshot.errors import InputError
-from tripleshot.explaining import as_text
-from tripleshot.graph import KnowledgeGraph
-from tripleshot.ranking import Candidates
-from tripleshot.readers import read_graph
+from tripleshot.evaluation.calibration import unsaid
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.readers import read_graph
 
 Several = Annotated[list[str] | None, Parameter(negative=())]
 Flag = Annotated[bool, Parameter(negative=())]
@@ -174,7 +174,7 @@ class Asking:
 
     def draw(self, head: int, picture: Path) -> None:
         """Draw what carried the best answer: its neighbors and, where the method has any, its attention."""
-        from tripleshot.picturing import draw_attention, draw_neighbors  # nobody else waits for matplotlib
+        from tripleshot.answering.plots import draw_attention, draw_neighbors  # nobody else waits for matplotlib
 
         for best in self.answers(head)[:1]:
             explanation = self.answerer.explain(self.support, head, best.entity)

@@ -14,22 +14,30 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tripleshot.atomic import write_file
-from tripleshot.catalog import load_dataset
-from tripleshot.cli.tables import console, progress_bar
+from tripleshot.cli.display import console, progress_bar
 from tripleshot.cli.train import seconds_of, training_display
-from tripleshot.comparing import EVERYTHING, SHORTER, Cell, Plan, budget_name, run_cell
-from tripleshot.dataset import FewShotDataset
-from tripleshot.dataset_files import content_hash
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
+from tripleshot.evaluation.circumstances import circumstances
+from tripleshot.evaluation.results import write_json
+from tripleshot.experiments.comparison import EVERYTHING, SHORTER, Cell, Plan, budget_name, run_cell
+from tripleshot.experiments.comparison_figure import draw_comparison
+from tripleshot.experiments.comparison_table import (
+    HEADINGS,
+    SPREAD,
+    Comparison,
+    as_document,
+    as_markdown,
+    compare,
+    lay_out,
+)
+from tripleshot.experiments.over_time import draw_over_time, over_time_document, over_time_markdown, over_time_table
+from tripleshot.experiments.variants import STARTS, Variant
 from tripleshot.methods import find_method
-from tripleshot.paper.circumstances import circumstances
-from tripleshot.paper.comparison import HEADINGS, SPREAD, Comparison, as_document, as_markdown, compare, lay_out
-from tripleshot.paper.comparison_figure import draw_comparison
-from tripleshot.paper.over_time import draw_over_time, over_time_document, over_time_markdown, over_time_table
-from tripleshot.results import write_json
-from tripleshot.storage import CONFIG
-from tripleshot.training import Observer
-from tripleshot.variants import STARTS, Variant
+from tripleshot.training.runs import CONFIG
+from tripleshot.training.trainer import Observer
 
 NUMERIC = range(1, len(HEADINGS) - 1)
 ROOMY = 110  # columns of a terminal that has room for everything

@@ -10,15 +10,15 @@ import torch
 from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
-from tripleshot.catalog import load_dataset
 from tripleshot.cli.compare import LiveReport, check_settings, read_pairs, read_run
 from tripleshot.cli.train import seconds_of
-from tripleshot.comparing import Plan, run_cell
-from tripleshot.dataset import FewShotDataset
-from tripleshot.dataset_files import content_hash
-from tripleshot.paper.collecting import STUDIES, Material, Results, find_results, folders_around
-from tripleshot.storage import CONFIG
-from tripleshot.variants import STARTS
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.storage import content_hash
+from tripleshot.experiments.comparison import Plan, run_cell
+from tripleshot.experiments.paper.results import STUDIES, Material, Results, find_results, folders_around
+from tripleshot.experiments.variants import STARTS
+from tripleshot.training.runs import CONFIG
 
 OUT_HELP = "The folder to write; runs are kept below it, and what is finished is never trained again."
 RESULTS_HELP = "More folders with results, or with runs below them. The folder above OUT is always looked at."

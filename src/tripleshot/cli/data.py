@@ -9,24 +9,24 @@ from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from tripleshot.atomic import new_folder
-from tripleshot.catalog import fetch_dataset, load_dataset
-from tripleshot.checking import check_dataset
-from tripleshot.cli.tables import console, degree_table, long_tail_lines, statistics_table
-from tripleshot.dataset_files import content_hash, save_dataset
-from tripleshot.entity_types import (
+from tripleshot.cli.display import console, degree_table, long_tail_lines, statistics_table
+from tripleshot.datasets.catalog import fetch_dataset, load_dataset
+from tripleshot.datasets.checks import check_dataset
+from tripleshot.datasets.nell_format import write_nell_layout
+from tripleshot.datasets.splitting import SplittingRule, make_dataset
+from tripleshot.datasets.statistics import describe_dataset
+from tripleshot.datasets.storage import content_hash, save_dataset
+from tripleshot.errors import InputError, TripleshotError
+from tripleshot.evaluation.results import write_json
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.readers import read_graph
+from tripleshot.graph.types import (
     read_type_mapping,
     resolve_relation,
     types_from_mapping,
     types_from_names,
     types_from_relation,
 )
-from tripleshot.errors import InputError, TripleshotError
-from tripleshot.graph import KnowledgeGraph
-from tripleshot.making import SplittingRule, make_dataset
-from tripleshot.nell_layout import write_nell_layout
-from tripleshot.readers import read_graph
-from tripleshot.results import write_json
-from tripleshot.statistics import describe_dataset
 
 app = App(name="data", help="Look at datasets, make them from your own graph, check them, fetch them.")
 
@@ -58,7 +58,7 @@ def stats(data: str, *, shots: PositiveInt = 5, figure: Path | None = None, json
     if json:
         write_json({"dataset": dataset.name, "data_hash": content_hash(dataset), **asdict(statistics)}, json)
     if figure:
-        from tripleshot.paper.neighbor_figure import draw_neighbor_figure  # nobody else waits for matplotlib
+        from tripleshot.experiments.neighbor_figure import draw_neighbor_figure  # nobody else waits for matplotlib
 
         draw_neighbor_figure(dataset, figure)
         console.print(f"figure written to {figure}")

@@ -7,19 +7,19 @@ from pathlib import Path
 import numpy as np
 from rich.panel import Panel
 
-from tripleshot.answering import answer
-from tripleshot.catalog import ATLAS, load_atlas
-from tripleshot.cli.tables import console, long_tail_lines, metrics_table, progress_bar, statistics_table
+from tripleshot.answering.predictor import answer
+from tripleshot.cli.display import console, long_tail_lines, metrics_table, progress_bar, statistics_table
 from tripleshot.cli.train import train_run
-from tripleshot.config import demo as demo_settings
-from tripleshot.dataset import FewShotDataset
+from tripleshot.datasets.catalog import ATLAS, load_atlas
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.statistics import describe_dataset
 from tripleshot.errors import InputError
-from tripleshot.evaluation import evaluate, summarize
-from tripleshot.method import Method
+from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.methods import METHODS, load_run, make_method
-from tripleshot.methods.rscl_plus import demo as plus_settings
-from tripleshot.statistics import describe_dataset
-from tripleshot.storage import CONFIG
+from tripleshot.methods.evidence.evidence_net import demo as plus_settings
+from tripleshot.methods.protocol import Method
+from tripleshot.methods.rscl.settings import demo as demo_settings
+from tripleshot.training.runs import CONFIG
 
 SHOTS = 5
 

@@ -5,15 +5,15 @@ from pathlib import Path
 from cyclopts.types import PositiveInt
 from rich.table import Table
 
-from tripleshot.catalog import load_dataset
-from tripleshot.cli.tables import console, metrics_table, progress_bar, summary_table
-from tripleshot.dataset import CandidateMode, FewShotDataset, Split
+from tripleshot.cli.display import console, metrics_table, progress_bar, summary_table
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
-from tripleshot.evaluation import TIE_RULES, evaluate, summarize
-from tripleshot.method import Method, settings_of
+from tripleshot.evaluation.protocol import TIE_RULES, evaluate, summarize
+from tripleshot.evaluation.results import Setting, describe, write_json, write_ranks
 from tripleshot.methods import METHODS, PYKEEN, find_method, load_run
-from tripleshot.results import Setting, describe, write_json, write_ranks
-from tripleshot.run_log import describe_training
+from tripleshot.methods.protocol import Method, settings_of
+from tripleshot.training.log import describe_training
 
 
 def evaluate_command(

@@ -10,27 +10,27 @@ from cyclopts.types import PositiveInt
 from tripleshot.atomic import write_file
 from tripleshot.cli.compare import LiveReport, read_methods, read_shots
 from tripleshot.cli.conditions import Conditions, Desk, Where
+from tripleshot.cli.display import console
 from tripleshot.cli.reports import finish, show_verdicts
-from tripleshot.cli.tables import console
-from tripleshot.comparing import RUNS, Cell, train_cell
 from tripleshot.errors import InputError
-from tripleshot.paper.ablation import ROWS as ABLATIONS
-from tripleshot.paper.ablation import ablation_report
-from tripleshot.paper.attention import Triple, attention_report, no_attention_report, triple_of
-from tripleshot.paper.cases import METHODS as CASES
-from tripleshot.paper.cases import cases_report
-from tripleshot.paper.collecting import STUDIES
-from tripleshot.paper.datasets import datasets_report
-from tripleshot.paper.grid_search import NAME as SEARCH
-from tripleshot.paper.grid_search import STUDY, read_grid, search, search_report, variant_at
-from tripleshot.paper.lambda_study import CURVES, curves_report, label_at, lambda_report
-from tripleshot.paper.long_tail import LEARNED, long_tail_report
-from tripleshot.paper.main_table import ROWS, main_report
-from tripleshot.paper.page import build_page
-from tripleshot.paper.report import Report, read_report, write_report
-from tripleshot.results import command
-from tripleshot.storage import CONFIG
-from tripleshot.variants import LAMBDAS, Variant
+from tripleshot.evaluation.results import command
+from tripleshot.experiments.comparison import RUNS, Cell, train_cell
+from tripleshot.experiments.paper.ablation import ROWS as ABLATIONS
+from tripleshot.experiments.paper.ablation import ablation_report
+from tripleshot.experiments.paper.attention import Triple, attention_report, no_attention_report, triple_of
+from tripleshot.experiments.paper.cases import METHODS as CASES
+from tripleshot.experiments.paper.cases import cases_report
+from tripleshot.experiments.paper.datasets import datasets_report
+from tripleshot.experiments.paper.grid_search import NAME as SEARCH
+from tripleshot.experiments.paper.grid_search import STUDY, read_grid, search, search_report, variant_at
+from tripleshot.experiments.paper.lambda_study import CURVES, curves_report, label_at, lambda_report
+from tripleshot.experiments.paper.long_tail import LEARNED, long_tail_report
+from tripleshot.experiments.paper.main_table import ROWS, main_report
+from tripleshot.experiments.paper.page import build_page
+from tripleshot.experiments.paper.report import Report, read_report, write_report
+from tripleshot.experiments.paper.results import STUDIES
+from tripleshot.experiments.variants import LAMBDAS, Variant
+from tripleshot.training.runs import CONFIG
 
 app = App(
     name="paper",

@@ -5,8 +5,8 @@ from pathlib import Path
 from rich.table import Table as TerminalTable
 from rich.text import Text
 
-from tripleshot.cli.tables import console
-from tripleshot.paper.report import Report, Table, write_report
+from tripleshot.cli.display import console
+from tripleshot.experiments.paper.report import Report, Table, write_report
 
 NO_LIMIT = 10_000  # letters: wider than any table
 

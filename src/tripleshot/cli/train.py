@@ -13,21 +13,21 @@ from cyclopts.types import PositiveInt
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tripleshot.calibration import MAX_SCORES, calibrate, save_calibration
-from tripleshot.catalog import load_dataset
-from tripleshot.cli.settings import choose_settings, overrides_of
-from tripleshot.cli.tables import console, progress_bar
-from tripleshot.dataset import FewShotDataset
-from tripleshot.dataset_files import content_hash
-from tripleshot.distributed import process_group, rank
+from tripleshot.cli.display import console, progress_bar
+from tripleshot.cli.options import choose_settings, overrides_of
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
-from tripleshot.method import Method, settings_of
+from tripleshot.evaluation.calibration import MAX_SCORES, calibrate, save_calibration
+from tripleshot.evaluation.results import command, commit
 from tripleshot.methods import METHODS, find_method, make_method
-from tripleshot.methods.fitting import time_limit
-from tripleshot.results import command, commit
-from tripleshot.run_log import LOG, write_log
-from tripleshot.storage import CONFIG, RunConfig, load_config, require_same_data, save_config, save_vocabulary
-from tripleshot.training import Stage
+from tripleshot.methods.protocol import Method, settings_of
+from tripleshot.training.distributed import process_group, rank
+from tripleshot.training.fit import time_limit
+from tripleshot.training.log import LOG, write_log
+from tripleshot.training.runs import CONFIG, RunConfig, load_config, require_same_data, save_config, save_vocabulary
+from tripleshot.training.trainer import Stage
 
 Overrides = overrides_of({name: entry.settings for name, entry in METHODS.items() if entry.learns})
 AS_THEY_ARE = Overrides()

@@ -5,10 +5,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tripleshot.dataset import FewShotDataset
+from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, nearest
-from tripleshot.method import LearningMethod, Method
-from tripleshot.storage import RunConfig, load_config, require_known_names, require_same_data
+from tripleshot.methods.protocol import LearningMethod, Method
+from tripleshot.training.runs import RunConfig, load_config, require_known_names, require_same_data
 
 
 @dataclass(frozen=True)
@@ -71,40 +71,49 @@ class MethodEntry:
 
 
 def _embedding(variant: str, summary: str) -> MethodEntry:
-    return MethodEntry("embedding", summary, "embedding:EmbeddingFamily", learns=True, variant=variant)
+    return MethodEntry("embedding", summary, "embedding.method:EmbeddingFamily", learns=True, variant=variant)
 
 
 METHODS: dict[str, MethodEntry] = {
-    "degree": MethodEntry("evidence", "entities with more edges first, whatever is asked", "evidence:Degree"),
+    "degree": MethodEntry("evidence", "entities with more edges first, whatever is asked", "evidence.baselines:Degree"),
     "support-frequency": MethodEntry(
-        "evidence", "tails of the examples first, then by degree", "evidence:SupportFrequency"
+        "evidence", "tails of the examples first, then by degree", "evidence.baselines:SupportFrequency"
     ),
     "linked": MethodEntry(
-        "evidence", "linked to the head, then tails of the examples, then by degree", "evidence:Linked"
+        "evidence", "linked to the head, then tails of the examples, then by degree", "evidence.baselines:Linked"
     ),
     "evidence": MethodEntry(
-        "evidence", "links, paths that the examples share and support frequency, added", "evidence:Evidence"
+        "evidence", "links, paths that the examples share and support frequency, added", "evidence.baselines:Evidence"
     ),
     "rscl": MethodEntry(
-        "neural", "relation-specific context learning, the paper's model", "rscl:RSCLMethod", learns=True
+        "neural", "relation-specific context learning, the paper's model", "rscl.method:RSCLMethod", learns=True
     ),
     "rscl+": MethodEntry(
-        "neural", "a network that weighs links, paths, examples and likeness", "rscl_plus:RSCLPlusMethod", learns=True
+        "neural",
+        "a network that weighs links, paths, examples and likeness",
+        "evidence.evidence_net:RSCLPlusMethod",
+        learns=True,
     ),
     "metar": MethodEntry(
-        "few-shot", "a relation's vector from its examples, moved by their gradient", "metar:MetaRMethod", learns=True
+        "few-shot",
+        "a relation's vector from its examples, moved by their gradient",
+        "fewshot.metar:MetaRMethod",
+        learns=True,
     ),
     "gana": MethodEntry(
-        "few-shot", "MetaR with gated neighbors, an LSTM over examples, hyperplanes", "gana:GANAMethod", learns=True
+        "few-shot",
+        "MetaR with gated neighbors, an LSTM over examples, hyperplanes",
+        "fewshot.gana:GANAMethod",
+        learns=True,
     ),
     "gmatching": MethodEntry(
-        "few-shot", "mean of the neighbors, pairs matched by an LSTM", "gmatching:GMatchingMethod", learns=True
+        "few-shot", "mean of the neighbors, pairs matched by an LSTM", "fewshot.gmatching:GMatchingMethod", learns=True
     ),
     "fsrl": MethodEntry(
-        "few-shot", "GMatching with attention to neighbors and to examples", "fsrl:FSRLMethod", learns=True
+        "few-shot", "GMatching with attention to neighbors and to examples", "fewshot.fsrl:FSRLMethod", learns=True
     ),
     "faan": MethodEntry(
-        "few-shot", "neighbors and examples that fit the pair, a transformer", "faan:FAANMethod", learns=True
+        "few-shot", "neighbors and examples that fit the pair, a transformer", "fewshot.faan:FAANMethod", learns=True
     ),
     "transe": _embedding("transe", "a relation is a translation: h + r near t"),
     "transh": _embedding("transh", "TransE on a hyperplane of each relation"),
@@ -122,7 +131,7 @@ def find_method(name: str) -> MethodEntry:
     """Return the table's entry for a name; `pykeen:` and the name of one of its models is a method, too."""
     if name.startswith(PYKEEN) and name != PYKEEN:
         model = name.removeprefix(PYKEEN)
-        return MethodEntry("pykeen", f"{model} as PyKEEN has it", "pykeen_adapter:PyKEENFamily", True, model)
+        return MethodEntry("pykeen", f"{model} as PyKEEN has it", "embedding.pykeen:PyKEENFamily", True, model)
     if name not in METHODS:
         raise InputError(f"unknown method {name!r}, there are {', '.join(METHODS)}{nearest(name, list(METHODS))}")
     return METHODS[name]

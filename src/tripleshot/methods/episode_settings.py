@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tripleshot.dataset import FewShotDataset
-from tripleshot.episodes import EpisodeSampler, Regime
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.episodes import EpisodeSampler, Regime
+from tripleshot.datasets.task_batches import TaskBatchSampler
 from tripleshot.errors import InputError
-from tripleshot.learning_settings import LearningSettings
-from tripleshot.schedules import Schedule
-from tripleshot.task_batches import TaskBatchSampler
+from tripleshot.methods.settings import LearningSettings
+from tripleshot.training.schedules import Schedule
 
 
 @dataclass(frozen=True)

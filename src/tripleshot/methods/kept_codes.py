@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tripleshot.csr import IntArray
+from tripleshot.arrays import IntArray
 
 MAX_KEPT = 250_000  # codes kept between questions: 100 MB at width 100
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.csr import IntArray
+from tripleshot.arrays import IntArray
 
 
 class KnownSupports:

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from tripleshot.csr import IntArray
+from tripleshot.arrays import IntArray
 
 Made = TypeVar("Made")
 

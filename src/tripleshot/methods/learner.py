@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import torch
 from torch import nn
 
-from tripleshot.csr import IntArray
-from tripleshot.dataset import FewShotDataset, check_shots
+from tripleshot.arrays import IntArray
+from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
-from tripleshot.learning_settings import LearningSettings
-from tripleshot.method import FloatArray
-from tripleshot.methods.fitting import Fitting, fit_module
-from tripleshot.optimizers import OptimizerKind
-from tripleshot.training import LossFunction, Observer, Stage, Watching
+from tripleshot.methods.protocol import FloatArray
+from tripleshot.methods.settings import LearningSettings
+from tripleshot.training.fit import Fitting, fit_module
+from tripleshot.training.optimizers import OptimizerKind
+from tripleshot.training.trainer import LossFunction, Observer, Stage, Watching
 
 SettingsType = TypeVar("SettingsType", bound=LearningSettings)
 ModuleType = TypeVar("ModuleType", bound=nn.Module)

@@ -3,7 +3,7 @@
 from tripleshot.errors import InputError
 
 try:
-    from tripleshot.server.application import create_app
+    from tripleshot.server.app import create_app
     from tripleshot.server.running import serve
 except ModuleNotFoundError as missing:
     if (missing.name or "").startswith("tripleshot"):

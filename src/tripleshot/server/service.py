@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tripleshot.answering import Answerer
-from tripleshot.csr import IntArray
+from tripleshot.answering.explaining import Explanation, WeightedNeighbor, as_text
+from tripleshot.answering.predictor import Answerer
+from tripleshot.answering.ranking import Candidates, Ranked, rank_tails
+from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
-from tripleshot.explaining import Explanation, WeightedNeighbor, as_text
-from tripleshot.ranking import Candidates, Ranked, rank_tails
 from tripleshot.server import schemas
 from tripleshot.server.limits import Limits
 

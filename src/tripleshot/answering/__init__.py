@@ -1,0 +1,1 @@
+"""Questions about a new relation: ranked answers and why."""

@@ -1,0 +1,96 @@
+"""What the terminal shows: tables and progress, the same everywhere."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tripleshot.datasets.dataset import SPLITS, FewShotDataset
+from tripleshot.datasets.statistics import Statistics
+from tripleshot.evaluation.protocol import Summary
+
+console = Console(highlight=False)
+
+METRIC_NAMES = {"mrr": "MRR", "hits@10": "Hits@10", "hits@5": "Hits@5", "hits@1": "Hits@1"}
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage with one decimal."""
+    return f"{share:.1%}"
+
+
+def statistics_table(dataset: FewShotDataset, statistics: Statistics) -> Table:
+    """Lay out the paper's dataset table, and the same for triples, one dataset."""
+    table = Table(title=f"{dataset.name}: dataset", title_justify="left")
+    table.add_column("")
+    for name in ("entities", "in all", "background", *SPLITS):
+        table.add_column(name, justify="right")
+    rows = {
+        "relations": (statistics.background_relations, statistics.tasks),
+        "triples": (statistics.triples, statistics.task_triples),
+    }
+    for name, (background, tasks) in rows.items():
+        entities = f"{statistics.entities:,}" if name == "relations" else ""
+        counts = (background + sum(tasks.values()), background, *(tasks[split] for split in SPLITS))
+        table.add_row(name, entities, *(f"{count:,}" for count in counts))
+    return table
+
+
+def degree_table(dataset: FewShotDataset, statistics: Statistics) -> Table:
+    """Lay out how edges are spread over entities."""
+    table = Table(title=f"{dataset.name}: edges per entity, both directions", title_justify="left")
+    for name in statistics.degree:
+        table.add_column(name, justify="right")
+    table.add_row(*(f"{value:,.1f}".removesuffix(".0") for value in statistics.degree.values()))
+    return table
+
+
+def long_tail_lines(statistics: Statistics, shots: int) -> Iterable[str]:
+    """Say how long the tail is."""
+    yield (
+        f"{percent(statistics.one_neighbor)} of entities have one distinct neighbor, "
+        f"{percent(statistics.few_neighbors)} fewer than ten (long-tailed), {percent(statistics.no_neighbor)} none."
+    )
+    for split in ("valid", "test"):
+        subset = statistics.long_tail[split]
+        if subset.of:
+            yield (
+                f"{subset.queries:,} of {subset.of:,} {shots}-shot {split} queries are in the long-tail subset "
+                f"({percent(subset.queries / subset.of)})."
+            )
+
+
+def metrics_table(title: str, rows: Mapping[str, Mapping[str, float | int]], first: str) -> Table:
+    """Lay out metrics, one row each."""
+    table = Table(title=title, title_justify="left")
+    table.add_column(first)
+    has_counts = any("queries" in row for row in rows.values())
+    if has_counts:
+        table.add_column("queries", justify="right")
+    for name in METRIC_NAMES.values():
+        table.add_column(name, justify="right")
+    for name, row in rows.items():
+        counts = [f"{row['queries']:,}" if "queries" in row else ""] if has_counts else []
+        table.add_row(name, *counts, *(f"{row[key]:.3f}" for key in METRIC_NAMES))
+    return table
+
+
+def summary_table(title: str, summary: Summary, dataset: FewShotDataset) -> Table:
+    """Lay out metrics per relation, with its label where it has one, then macro and micro."""
+    labels = {task.name: task.label for _, task in dataset.all_tasks() if task.label}
+    named = {f"{name}: {labels[name]}" if name in labels else name: row for name, row in summary.relations.items()}
+    rows = {**named, "macro (mean of relations)": summary.macro, "micro (as published)": summary.micro}
+    return metrics_table(title, rows, "relation")
+
+
+@contextmanager
+def progress_bar(text: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar that is gone when the work is done; give a function that takes how much is done and of how much."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    terminal = Console(stderr=True)
+    bar = Progress(*columns, TimeRemainingColumn(), console=terminal, transient=True, disable=not terminal.is_terminal)
+    with bar as progress:
+        task = progress.add_task(text, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,1 @@
+"""Few-shot tasks over a background graph: made, stored, downloaded, drawn from."""

@@ -1,0 +1,132 @@
+"""Datasets by name: Atlas comes with the package, NELL-One and Wiki-One are fetched once and verified."""
+
+import csv
+import gzip
+import json
+import os
+from dataclasses import replace
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from tripleshot.atomic import write_file
+from tripleshot.datasets.dataset import SPLITS, FewShotDataset
+from tripleshot.datasets.download import RemoteDataset, fetch
+from tripleshot.datasets.nell_format import candidates_by_release_rule, is_nell_layout, read_nell_layout
+from tripleshot.datasets.splitting import make_dataset
+from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
+from tripleshot.errors import InputError, nearest
+from tripleshot.graph.readers import read_graph
+from tripleshot.graph.types import types_from_mapping
+
+ATLAS = "atlas"
+CANDIDATES_FILE = "rel2candidates.json"
+
+REMOTE = {
+    "nell-one": RemoteDataset(
+        name="nell-one",
+        urls=("https://sites.cs.ucsb.edu/~xwhan/datasets/nell.tar.gz",),
+        files={
+            "path_graph": "2656b41f1e50f2b0d470abd6ee89f6485bf4e6e8be2dc468ebb716b3b1968936",
+            "train_tasks.json": "b3bf56da6112442b9243efff319c206b431ada6292aad8e1f73dc610d905f53f",
+            "dev_tasks.json": "b6fe8e053b428fe087fb662593fde6d3b7e6c83219f9aa78d2f219d25e1aebf0",
+            "test_tasks.json": "5a0d6a7e1f359100ba313e5811f75e39d23a7089497e68ce4c06d354fdca72ab",
+            "e1rel_e2.json": "7a3a727f22876262eccf3e39b3344e5439b4e0d591397a06eda86f9b2c4b07fd",
+        },
+    ),
+    "wiki-one": RemoteDataset(
+        name="wiki-one",
+        urls=("https://sites.cs.ucsb.edu/~xwhan/datasets/wiki.tar.gz",),
+        files=dict.fromkeys(
+            ("path_graph", "train_tasks.json", "dev_tasks.json", "test_tasks.json", "e1rel_e2.json", CANDIDATES_FILE)
+        ),
+    ),
+}
+"""What can be fetched. `ent2ids` and `relation2ids` are not verified: copies differ in key order, which never matters.
+No hash of Wiki-One's files is published, so only their presence is checked."""
+
+
+def home() -> Path:
+    """Return where fetched datasets are kept: TRIPLESHOT_HOME, or the user's cache folder."""
+    if chosen := os.environ.get("TRIPLESHOT_HOME"):
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tripleshot"
+
+
+def names() -> list[str]:
+    """Return every name in the catalog."""
+    return [ATLAS, *REMOTE]
+
+
+def fetch_dataset(name: str, source: str | None = None, rebuild_candidates: bool = False) -> Path:
+    """Bring a dataset to this machine and return its folder.
+
+    Args:
+        name: `nell-one` or `wiki-one`.
+        source: a folder, an archive or a URL to take it from, instead of the original link.
+        rebuild_candidates: make `rel2candidates.json` anew by the release's rule, from entity types in names. It is
+            also made where the source lacks it (NELL-One only).
+    """
+    if name == ATLAS:
+        raise InputError("atlas comes with the package: there is nothing to fetch")
+    if name not in REMOTE:
+        raise InputError(f"no dataset is called {name!r}, there are {', '.join(names())}{nearest(name, names())}")
+    folder = fetch(REMOTE[name], home() / name, source)
+    if name == "nell-one" and (rebuild_candidates or not (folder / CANDIDATES_FILE).exists()):
+        write_file(folder / CANDIDATES_FILE, json.dumps(candidates_by_release_rule(folder)).encode())
+    return folder
+
+
+def load_dataset(source: str | Path) -> FewShotDataset:
+    """Load a few-shot dataset: a name in the catalog, a folder, or a file of triples.
+
+    A folder holds a dataset saved by tripleshot or one in the NELL-One layout. A file of triples is split by the
+    paper's rule, its candidates being the observed range; `data make` has the options.
+    """
+    if str(source) == ATLAS:
+        return load_atlas()
+    if str(source) in REMOTE:
+        folder = home() / str(source)
+        if not is_nell_layout(folder):
+            raise InputError(f"{source} is not on this machine yet: run `tripleshot data fetch {source}`")
+        return read_nell_layout(folder, str(source))
+    path = Path(source)
+    if path.is_dir():
+        return _load_folder(path)
+    if path.exists():
+        return make_dataset(read_graph(path), path.name.partition(".")[0])
+    raise InputError(f"{source}: no such file, folder or dataset{nearest(str(source), names())}")
+
+
+def _load_folder(folder: Path) -> FewShotDataset:
+    if is_saved_dataset(folder):
+        return load_saved_dataset(folder)
+    if is_nell_layout(folder):
+        return read_nell_layout(folder)
+    raise InputError(f"{folder}: neither a dataset saved by tripleshot nor a NELL-One directory with a path_graph")
+
+
+@cache
+def load_atlas() -> FewShotDataset:
+    """Load Atlas, the embedded graph of the world's places."""
+    with as_file(files("tripleshot") / "data" / "atlas") as folder:
+        graph = read_graph(folder / "triples.tsv.gz")
+        entities = _read_rows(folder / "entities.tsv.gz")
+        relations = _read_rows(folder / "relations.tsv")
+    graph = graph.with_types(types_from_mapping(graph, {row["name"]: row["types"].split("|") for row in entities}))
+    graph = graph.with_labels(
+        {row["name"]: row["label"] for row in entities}, {row["name"]: row["label"] for row in relations}
+    )
+    splits = {split: [row["name"] for row in relations if row["split"] == split] for split in SPLITS}
+    dataset = make_dataset(graph, ATLAS, splits=splits)
+    questions = {row["name"]: row["question"] for row in relations}
+    train, valid, test = (
+        tuple(replace(task, question=questions[task.name]) for task in dataset.tasks(split)) for split in SPLITS
+    )
+    return replace(dataset, train=train, valid=valid, test=test)
+
+
+def _read_rows(path: Path) -> list[dict[str, str]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))

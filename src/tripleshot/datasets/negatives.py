@@ -1,0 +1,137 @@
+"""Triples to learn from, and wrong ones: a true triple with another entity in place of its tail or its head."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.errors import InputError
+
+ATTEMPTS = 10  # redraws of a wrong triple that happens to be known
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """What a model without a notion of tasks learns from: the background, the train tasks and the examples.
+
+    Attributes:
+        heads: shape (n,), int64, sorted by relation; `relations` and `tails` likewise.
+        num_relations: those of the background, then one for each train, valid and test task, in this order.
+        supports: shape (num_tasks, K, 2), the first K pairs of each task, -1 where there are fewer.
+    """
+
+    heads: npt.NDArray[np.int64]
+    relations: npt.NDArray[np.int64]
+    tails: npt.NDArray[np.int64]
+    num_relations: int
+    supports: npt.NDArray[np.int64]
+
+
+def collect_triples(dataset: FewShotDataset, shots: int) -> Triples:
+    """Collect the background, all of the train tasks and the K examples, never a query, of the valid and test tasks."""
+    graph, tasks = dataset.graph, list(dataset.all_tasks())
+    pairs = [task.pairs if split == "train" else task.pairs[:shots] for split, task in tasks]
+    of_tasks = np.repeat(graph.num_relations + np.arange(len(tasks)), [len(part) for part in pairs])
+    joined = np.concatenate([np.empty((0, 2), dtype=np.int32), *pairs])
+    heads = np.concatenate([graph.head_ids, joined[:, 0]]).astype(np.int64)
+    relations = np.concatenate([graph.relation_ids, of_tasks]).astype(np.int64)
+    tails = np.concatenate([graph.tail_ids, joined[:, 1]]).astype(np.int64)
+    supports = np.full((len(tasks), shots, 2), -1, dtype=np.int64)
+    for support, (_, task) in zip(supports, tasks, strict=True):
+        support[: len(task.pairs)] = task.pairs[:shots]
+    if not len(heads):
+        raise InputError(f"{dataset.name} has no triple to learn from")
+    order = np.argsort(relations, kind="stable")
+    return Triples(heads[order], relations[order], tails[order], graph.num_relations + len(tasks), supports)
+
+
+@dataclass(frozen=True, eq=False)
+class CorruptedBatch:
+    """True triples with wrong ones.
+
+    Attributes:
+        relations: shape (b,), sorted.
+        entities: shape (b, 2 + n): the entity that is given, the one that truly belongs to it, n wrong ones.
+        backwards: shape (b,), bool: the given entity is the tail.
+    """
+
+    relations: npt.NDArray[np.int64]
+    entities: npt.NDArray[np.int64]
+    backwards: npt.NDArray[np.bool_]
+
+
+class CorruptingSampler:
+    """Draws true triples, each as often as any other, and wrong entities for them, each as often as any other."""
+
+    def __init__(
+        self,
+        triples: Triples,
+        num_entities: int,
+        batch_size: int,
+        num_negatives: int,
+        bernoulli: bool = True,
+        filtered: bool = False,
+    ) -> None:
+        """Prepare to draw.
+
+        Args:
+            triples: to draw from.
+            num_entities: wrong entities are any of these.
+            batch_size: triples a batch.
+            num_negatives: wrong entities a triple.
+            bernoulli: replace the head more often where a head has many tails, as TransH does; else as often as not.
+            filtered: redraw what makes a known triple.
+        """
+        self.triples, self.num_entities = triples, num_entities
+        self.batch_size, self.num_negatives = batch_size, num_negatives
+        self.head_shares = self._head_shares() if bernoulli else np.full(triples.num_relations, 0.5)
+        self.known = np.sort(self._keys(triples.relations, triples.heads, triples.tails)) if filtered else None
+
+    def draw(self, chance: np.random.Generator) -> CorruptedBatch:
+        """Draw one batch."""
+        triples = self.triples
+        rows = np.sort(chance.integers(len(triples.heads), size=self.batch_size))
+        relations, heads, tails = triples.relations[rows], triples.heads[rows], triples.tails[rows]
+        backwards = chance.random(len(rows)) < self.head_shares[relations]
+        wrong = chance.integers(self.num_entities, size=(len(rows), self.num_negatives))
+        given, true = np.where(backwards, tails, heads), np.where(backwards, heads, tails)
+        if self.known is not None:
+            self._replace_known(wrong, given, relations, backwards, chance)
+        return CorruptedBatch(relations, np.concatenate([given[:, None], true[:, None], wrong], axis=1), backwards)
+
+    def _replace_known(
+        self,
+        wrong: npt.NDArray[np.int64],
+        given: npt.NDArray[np.int64],
+        relations: npt.NDArray[np.int64],
+        backwards: npt.NDArray[np.bool_],
+        chance: np.random.Generator,
+    ) -> None:
+        """Draw again, in place, what makes a known triple."""
+        assert self.known is not None
+        rows, columns = np.indices(wrong.shape).reshape(2, -1)
+        for _ in range(ATTEMPTS):
+            drawn, asked, turned = wrong[rows, columns], given[rows], backwards[rows]
+            keys = self._keys(relations[rows], np.where(turned, drawn, asked), np.where(turned, asked, drawn))
+            places = np.minimum(np.searchsorted(self.known, keys), len(self.known) - 1)
+            again = self.known[places] == keys
+            rows, columns = rows[again], columns[again]
+            if not len(rows):
+                return
+            wrong[rows, columns] = chance.integers(self.num_entities, size=len(rows))
+
+    def _keys(
+        self, relations: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Return one number for each triple."""
+        return (relations * self.num_entities + heads) * self.num_entities + tails
+
+    def _head_shares(self) -> npt.NDArray[np.float64]:
+        """Return how often to replace the head: tails a head over tails a head and heads a tail (TransH)."""
+        triples, count = self.triples, self.triples.num_relations
+        num_heads, num_tails = (
+            np.bincount(np.unique(triples.relations * self.num_entities + ends) // self.num_entities, minlength=count)
+            for ends in (triples.heads, triples.tails)
+        )
+        return num_tails / np.maximum(num_heads + num_tails, 1)

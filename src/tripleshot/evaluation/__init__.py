@@ -1,0 +1,1 @@
+"""The protocol, metrics, calibration and results."""

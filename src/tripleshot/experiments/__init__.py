@@ -1,0 +1,1 @@
+"""Comparisons, ablations, and the paper's tables and figures."""

@@ -1,0 +1,102 @@
+"""The paper's pictures of one triple: the attention map of the global encoder, the weights of the local one."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tripleshot.answering.explaining import Explanation, as_text, explain
+from tripleshot.answering.explanation import WeightedNeighbor
+from tripleshot.answering.plots import draw_attention, draw_neighbors
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.errors import InputError
+from tripleshot.experiments.paper.report import NONE, Missing, Picture, Report, Table
+from tripleshot.experiments.paper.values import printed
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.search import NameIndex
+from tripleshot.methods import load_run
+from tripleshot.methods.protocol import graph_of
+
+NAME, TITLE = "attention", "What the encoders look at"
+
+
+@dataclass(frozen=True)
+class Triple:
+    """A triple by names."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+def triple_of(dataset: FewShotDataset) -> Triple:
+    """Return the triple that the paper shows, or of another dataset the first test query."""
+    for row in printed("attention", dataset.name):
+        return Triple(row["head"], row["relation"], row["tail"])
+    if not dataset.test:
+        raise InputError(f"{dataset.name} has no test tasks: name a triple")
+    task = dataset.test[0]
+    head, tail = (dataset.graph.entities.name(entity) for entity in task.pairs[-1].tolist())
+    return Triple(head, task.name, tail)
+
+
+def no_attention_report(command: str) -> Report:
+    """Say which command would make the pictures, while there is no run to take them from."""
+    return Report(NAME, TITLE, missing=(Missing(("an RSCL run",), command),))
+
+
+def attention_report(dataset: FewShotDataset, run: Path, triple: Triple) -> Report:
+    """Ask a run about one triple and draw what it weighed.
+
+    The examples are the first of the relation beside the triple itself: the paper's is one of the first five.
+    """
+    method, config = load_run(run, dataset)
+    index, task = NameIndex.of(dataset.graph.entities), dataset.task(triple.relation)
+    head, tail = index.resolve(triple.head), index.resolve(triple.tail)
+    is_other = (task.pairs != np.array([head, tail])).any(axis=1)
+    graph = graph_of(method, dataset)
+    explanation = explain(method, graph, task.pairs[is_other][: config.shots], head, tail)
+    pictures = [
+        Picture("local-weights", "The direct neighbors of the triple.", lambda p: draw_neighbors(explanation, graph, p))
+    ]
+    if explanation.attention is not None:
+        caption = "The attention map of the global encoder: who looks (rows) at whom (columns)."
+        drawing = Picture("attention-map", caption, lambda path: draw_attention(explanation, graph, path))
+        pictures.insert(0, drawing)
+    asked = f"({graph.entities.label(head)}, {task.label or task.name}, {graph.entities.label(tail)})"
+    return Report(
+        NAME,
+        TITLE,
+        (
+            f"{asked}, asked of `{config.method}` with {config.shots} other examples of the relation. The triple's own "
+            "edge is not in the background graph. Attention is averaged over heads and layers in the map, and rolled "
+            "out over the layers in the table.",
+        ),
+        (_table(explanation, graph),),
+        tuple(pictures),
+        data={
+            "triple": [triple.head, triple.relation, triple.tail],
+            "run": {"method": config.method, "command": config.command, "commit": config.commit},
+            "data_hash": config.data_hash,
+            "seed": config.settings.get("seed", 0),
+            "score": explanation.score,
+            "text": as_text(explanation, graph),
+            "tokens": list(explanation.tokens),
+            "attention": None if explanation.attention is None else np.round(explanation.attention, 5).tolist(),
+        },
+    )
+
+
+def _table(explanation: Explanation, graph: KnowledgeGraph) -> Table:
+    headings = ("neighbor", "relation", "of the", "hops", "local weight", "attention")
+    order = [("head", 1), ("tail", 1), ("head", 2), ("tail", 2)]
+    rows = [_row(one, graph) for side, hops in order for one in explanation.around(side, hops)]  # pyrefly: ignore
+    return Table("neighbors in the context", headings, tuple(rows))
+
+
+def _row(neighbor: WeightedNeighbor, graph: KnowledgeGraph) -> tuple[str, ...]:
+    is_inverse = neighbor.relation >= graph.num_relations
+    relation = graph.relations.label(neighbor.relation % graph.num_relations) + (" (inverse)" if is_inverse else "")
+    weights = (neighbor.local_weight, neighbor.attention)
+    cells = (NONE if weight is None else f"{weight:.1%}" for weight in weights)
+    return graph.entities.label(neighbor.entity), relation, neighbor.side, str(neighbor.hops), *cells

@@ -1,0 +1,121 @@
+"""The paper's case study: RSCL beside FAAN, relation by relation, with how many neighbors the examples have."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tripleshot.answering.plots import without_namespaces
+from tripleshot.datasets.dataset import LONG_TAIL_NEIGHBORS, FewShotDataset, Task
+from tripleshot.experiments.figures import COLORS, Look, draw_rows, save
+from tripleshot.experiments.paper.report import PRINTED, Claim, Picture, Report, Table
+from tripleshot.experiments.paper.results import Material, average, figure, missing, notes_on, printed_figure
+from tripleshot.experiments.paper.values import printed
+
+METHODS = {"rscl": "RSCL", "faan": "FAAN"}
+METRICS = {"mrr": "MRR", "hits@10": "Hits@10"}
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """Mean number of distinct neighbors of the examples' heads and tails."""
+
+    heads: float
+    tails: float
+
+    @property
+    def is_long_tailed(self) -> bool:
+        """At least one side has ten or fewer, as in the paper's first ten rows."""
+        return min(self.heads, self.tails) <= LONG_TAIL_NEIGHBORS
+
+
+def count_neighbors(dataset: FewShotDataset, task: Task, shots: int) -> Neighbors:
+    """Count the neighbors of a relation's examples."""
+    heads, tails = dataset.graph.num_neighbors[task.support(shots)].mean(axis=0).tolist()
+    return Neighbors(heads, tails)
+
+
+def cases_report(material: Material, shots: int = 5) -> Report:
+    """Lay out both methods on each test relation."""
+    dataset = material.dataset
+    neighbors = {task.name: count_neighbors(dataset, task, shots) for task in dataset.test}
+    found = {label: material.main.of(label, shots) for label in METHODS}
+    values = {
+        label: {name: average(results, "relations", name, "mrr") for name in neighbors}
+        for label, results in found.items()
+    }
+    names = short_names(dataset)
+    return Report(
+        "cases",
+        "Relation by relation",
+        ("Neighbors are the mean number of distinct neighbors of the heads and tails of the relation's examples.",),
+        (_table(material, names, shots), _neighbors_table(material, names, neighbors, shots)),
+        (_picture(names, values),) if all(found.values()) else (),
+        (_claim(neighbors, values),),
+        missing(material.main, [(label, shots) for label in METHODS], "main", material.words),
+        {
+            name: {
+                "heads": counts.heads,
+                "tails": counts.tails,
+                **{label: values[label][name] for label in METHODS},
+            }
+            for name, counts in neighbors.items()
+        },
+    )
+
+
+def short_names(dataset: FewShotDataset) -> list[str]:
+    """Return what the test relations are called, without namespaces unless two of them would be called the same."""
+    names = [task.label or task.name for task in dataset.test]
+    plain = [without_namespaces(name, 0) for name in names]
+    return plain if len(set(plain)) == len(names) else names
+
+
+def _table(material: Material, names: list[str], shots: int) -> Table:
+    beside = {row["relation"]: row for row in printed("cases", material.dataset.name)}
+    columns = [f"{name}, {method}" for name in METRICS.values() for method in METHODS.values()]
+    headings = ("relation", *(heading for name in columns for heading in (name, PRINTED)))
+    rows = tuple(
+        (name, *_figures(material, task, beside.get(task.name, {}), shots))
+        for name, task in zip(names, material.dataset.test, strict=True)
+    )
+    notes = notes_on(material.main.of(label, shots) for label in METHODS)
+    return Table(f"{shots}-shot", headings, rows, notes).without_empty()
+
+
+def _neighbors_table(material: Material, names: list[str], neighbors: dict[str, Neighbors], shots: int) -> Table:
+    beside = {row["relation"]: row for row in printed("cases", material.dataset.name)}
+    rows = []
+    for name, (relation, counts) in zip(names, neighbors.items(), strict=True):
+        theirs, cells = beside.get(relation, {}), [name]
+        for side, count in (("heads", counts.heads), ("tails", counts.tails)):
+            cells += [f"{count:,.1f}", f"{theirs[side]:,.1f}" if side in theirs else printed_figure(None)]
+        rows.append(tuple(cells))
+    headings = ("relation", "heads' neighbors", PRINTED, "tails' neighbors", PRINTED)
+    return Table(f"the {shots} examples of each", headings, tuple(rows)).without_empty()
+
+
+def _figures(material: Material, task: Task, theirs: dict[str, Any], shots: int) -> list[str]:
+    cells = []
+    for metric in METRICS:
+        for label in METHODS:
+            ours = figure(material.main.of(label, shots), "relations", task.name, metric)
+            cells += [ours, printed_figure(theirs.get(label, {}).get(metric))]
+    return cells
+
+
+def _picture(names: list[str], values: dict[str, dict[str, float | None]]) -> Picture:
+    series = {METHODS[label]: list(of_relations.values()) for label, of_relations in values.items()}
+    looks = {"RSCL": Look(COLORS[0], "-", "o"), "FAAN": Look(COLORS[1], "--", "s")}
+    drawn = draw_rows(names, series, looks, "test MRR")
+    return Picture("cases", "Test MRR of RSCL and FAAN on each relation.", lambda path: save(drawn, path))
+
+
+def _claim(neighbors: dict[str, Neighbors], values: dict[str, dict[str, float | None]]) -> Claim:
+    text = "RSCL beats FAAN on most relations whose examples have long-tailed entities."
+    pairs = [
+        (values["rscl"][name], values["faan"][name]) for name, counts in neighbors.items() if counts.is_long_tailed
+    ]
+    known = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
+    if not known:
+        return Claim(text, "not known yet")
+    better = sum(ours > theirs for ours, theirs in known)
+    return Claim(text, "held" if 2 * better > len(known) else "not held", f"On {better} of {len(known)}, by MRR.")

@@ -1,0 +1,135 @@
+"""A method with some of its settings changed, by a name: `metar@pre-train`, `rscl@without-local`, `rscl@dropout=0.3`.
+
+So a comparison can hold a method against itself, as the ablations of the paper do (section V-C).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, get_args, get_type_hints
+
+from tripleshot.errors import InputError, nearest
+from tripleshot.methods import find_method
+from tripleshot.methods.rscl.settings import PRESETS
+
+MARK = "@"  # between a method and its variant
+JOINT = "+"  # between two changes of one variant
+
+LAMBDAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # what the paper tries
+
+VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "metar": {"pre-train": {"regime": "pre-train"}},
+    "rscl": {
+        "without-distant": {"max_distant": 0},
+        "without-global": {"use_global": False},
+        "without-local": {"use_local": False},
+        **{f"lambda-{share:g}": {"global_share": share} for share in LAMBDAS},
+    },
+}
+
+STARTS = {
+    "gmatching": "complex",
+    "fsrl": "complex",
+    "faan": "transe",
+    "gana": "transe",
+    "metar@pre-train": "transe",
+    "transr": "transe",
+}
+"""The embedding method whose vectors each method starts from in its paper."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method and what is changed in it.
+
+    Attributes:
+        method: its name in the table of methods.
+        name: names of `VARIANTS` or settings as `name=value`, several with + between; empty is the method as it is.
+    """
+
+    method: str
+    name: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> "Variant":
+        """Read METHOD or METHOD@VARIANT, and refuse what is not known."""
+        method, mark, name = text.partition(MARK)
+        entry = find_method(method)
+        if mark and not entry.learns:
+            raise InputError(f"{text}: {method} does not learn and has no variants")
+        if mark and not name:
+            raise InputError(f"{text}: say which variant of {method}: {_known(method)}")
+        variant = cls(method, name)
+        variant.changes()
+        return variant
+
+    def __str__(self) -> str:
+        return f"{self.method}{MARK}{self.name}" if self.name else self.method
+
+    def changes(self) -> dict[str, Any]:
+        """Return the settings that are other than the method's own."""
+        changed: dict[str, Any] = {}
+        for part in self.name.split(JOINT) if self.name else ():
+            changed |= self._change(part)
+        return changed
+
+    def _change(self, part: str) -> dict[str, Any]:
+        named = VARIANTS.get(self.method, {})
+        setting, equals, value = part.partition("=")
+        if not equals:
+            if part not in named:
+                raise InputError(f"{self.method} has no variant {part!r}: {_known(self.method, part)}")
+            return named[part]
+        hints = get_type_hints(find_method(self.method).settings)
+        if setting not in hints:
+            raise InputError(f"{self.method} has no setting {setting!r}{nearest(setting, list(hints))}")
+        return {setting: read_value(setting, value, hints[setting])}
+
+
+def _known(method: str, part: str = "") -> str:
+    named = list(VARIANTS.get(method, {}))
+    there = f"there are {', '.join(named)}, or any setting as name=value" if named else "give a setting as name=value"
+    return f"{there}{nearest(part, named)}"
+
+
+def read_value(setting: str, text: str, hint: Any) -> Any:  # noqa: ANN401 (a type, or a literal of words)
+    """Read the value of a setting as its type wants it."""
+    choices = get_args(hint)
+    if choices:
+        if text not in choices:
+            raise InputError(f"{setting} is one of {', '.join(choices)}, not {text!r}")
+        return text
+    if hint is bool:
+        if text not in ("true", "false"):
+            raise InputError(f"{setting} is true or false, not {text!r}")
+        return text == "true"
+    try:
+        return hint(text)
+    except ValueError:
+        raise InputError(f"{setting} is of type {hint.__name__}, not {text!r}") from None
+
+
+def variant_of(method: str, settings: Mapping[str, Any]) -> Variant:
+    """Return which named variant a method with these settings is: the one whose changes they all have.
+
+    A setting that is a variant's own only by default (a lambda of .4) makes no variant.
+    """
+    if method not in VARIANTS:
+        return Variant(method)
+    usual = {field.name: field.default for field in fields(find_method(method).settings)}
+    found = [
+        name
+        for name, changes in VARIANTS[method].items()
+        if all(settings.get(key) == value for key, value in changes.items())
+        and any(usual[key] != value for key, value in changes.items())
+    ]
+    return Variant(method, JOINT.join(found))
+
+
+def preset_of(method: str, name: str) -> Any:  # noqa: ANN401 (each method has settings of its own)
+    """Return settings to start from; a preset that only RSCL has means `fast` to the others."""
+    try:
+        return find_method(method).preset(name)
+    except InputError:
+        if name not in PRESETS:
+            raise
+        return find_method(method).preset("fast")

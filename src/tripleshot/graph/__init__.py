@@ -1,0 +1,1 @@
+"""The knowledge graph: how it is read, held in memory, indexed and searched."""

@@ -1,0 +1,271 @@
+"""KnowledgeGraph: names, types, triples as ids, and every entity's neighbors in both directions.
+
+The background graph G' of the paper (section III). It is immutable: what is derived from it is computed once, when it
+is first asked for. A triple costs 12 bytes as ids and 16 more once neighbors are asked for (both directions).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tripleshot import arrays
+from tripleshot.arrays import IntArray, frozen
+from tripleshot.errors import InputError
+from tripleshot.graph.vocabulary import Vocabulary
+
+INVERSE_SUFFIX = "_inv"
+
+
+@dataclass(frozen=True, eq=False)
+class EntityTypes:
+    """Which types each entity has: none, one or several.
+
+    Attributes:
+        names: type names in id order.
+        offsets: shape (num_entities + 1,), where each entity's types start and end in `values`.
+        values: type ids, entity by entity.
+    """
+
+    names: tuple[str, ...]
+    offsets: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int32]
+
+    @classmethod
+    def from_pairs(cls, entities: IntArray, types: Sequence[str] | pa.Array, num_entities: int) -> "EntityTypes":
+        """Make types from (entity id, type name) pairs; a pair given twice counts once."""
+        encoded = pa.array(types, type=pa.large_string()).dictionary_encode()
+        num_types = len(encoded.dictionary)
+        keys = np.unique(np.asarray(entities, dtype=np.int64) * num_types + encoded.indices.to_numpy())
+        offsets, _ = arrays.group(keys // max(num_types, 1), num_entities)
+        values = (keys % max(num_types, 1)).astype(np.int32)
+        return cls(tuple(encoded.dictionary.to_pylist()), frozen(offsets), frozen(values))
+
+    def of(self, entities: IntArray) -> npt.NDArray[np.int32]:
+        """Return the distinct types of these entities together."""
+        positions, _ = arrays.expand(self.offsets, entities)
+        return np.unique(self.values[positions])
+
+    def members(self, types: IntArray) -> npt.NDArray[np.int32]:
+        """Return, sorted, the entities that have at least one of these types."""
+        offsets, entities = self._members
+        positions, _ = arrays.expand(offsets, np.asarray(types))
+        return np.unique(entities[positions])
+
+    def extended(self, num_entities: int) -> "EntityTypes":
+        """Return the same types for more entities; those past the present ones have none."""
+        return replace(self, offsets=frozen(np.pad(self.offsets, (0, num_entities + 1 - len(self.offsets)), "edge")))
+
+    @cached_property
+    def _members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        owners = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
+        offsets, order = arrays.group(self.values, len(self.names))
+        return offsets, owners[order]
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """Edges and their inverses by entity, in file order: a triple (h, r, t) is (r, t) for h and (r inverse, h) for t.
+
+    Attributes:
+        offsets: shape (num_entities + 1,), where each entity's edges start and end.
+        relations: shape (2 * num_triples,), relation ids; an inverse is the relation's id + num_relations.
+        entities: shape (2 * num_triples,), the entity at the other end.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    relations: npt.NDArray[np.int32]
+    entities: npt.NDArray[np.int32]
+
+    def edges(self, entity: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return the relations and the neighbors of one entity, as views."""
+        row = slice(self.offsets[entity], self.offsets[entity + 1])
+        return self.relations[row], self.entities[row]
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeGraph:
+    """Triples over named entities and relations.
+
+    Attributes:
+        entities: all entities, also those without a triple.
+        relations: all relations, without inverses.
+        head_ids: shape (num_triples,), int32, in file order; `relation_ids` and `tail_ids` likewise.
+        types: entity types, or None when they are unknown.
+    """
+
+    entities: Vocabulary
+    relations: Vocabulary
+    head_ids: npt.NDArray[np.int32]
+    relation_ids: npt.NDArray[np.int32]
+    tail_ids: npt.NDArray[np.int32]
+    types: EntityTypes | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("head_ids", "relation_ids", "tail_ids"):
+            object.__setattr__(self, name, frozen(np.ascontiguousarray(getattr(self, name), dtype=np.int32)))
+
+    def __repr__(self) -> str:
+        sizes = f"{self.num_entities:,} entities, {self.num_relations:,} relations, {self.num_triples:,} triples"
+        return f"KnowledgeGraph({sizes})"
+
+    @property
+    def num_entities(self) -> int:
+        """Number of entities."""
+        return len(self.entities)
+
+    @property
+    def num_relations(self) -> int:
+        """Number of relations, inverses not counted."""
+        return len(self.relations)
+
+    @property
+    def num_triples(self) -> int:
+        """Number of triples, inverses not counted."""
+        return len(self.head_ids)
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Every entity's edges in both directions."""
+        sources = np.stack([self.head_ids, self.tail_ids], axis=1).ravel()
+        offsets, order = arrays.group(sources, self.num_entities)
+        triples = order >> 1
+        relations = self.relation_ids[triples] + (order & 1).astype(np.int32) * np.int32(self.num_relations)
+        return Adjacency(frozen(offsets), frozen(relations), frozen(sources[order ^ 1]))
+
+    @cached_property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """Number of edges of each entity, both directions."""
+        return frozen(np.diff(self.adjacency.offsets))
+
+    @cached_property
+    def num_neighbors(self) -> npt.NDArray[np.int64]:
+        """Number of distinct direct neighbors of each entity, both directions."""
+        pairs = np.concatenate([self.pair_keys(), self.pair_keys(inverse=True)])
+        sources = np.unique(pairs) // self.num_entities
+        return frozen(np.bincount(sources, minlength=self.num_entities))
+
+    def pair_keys(self, inverse: bool = False) -> npt.NDArray[np.int64]:
+        """Return one number per triple that stands for its (head, tail) pair, or for its (tail, head) pair."""
+        first, second = (self.tail_ids, self.head_ids) if inverse else (self.head_ids, self.tail_ids)
+        return first.astype(np.int64) * self.num_entities + second
+
+    def relation_label(self, relation: int) -> str:
+        """Return what to show for a relation or, past `num_relations`, for its inverse."""
+        if relation < self.num_relations:
+            return self.relations.label(relation)
+        return self.relations.label(relation - self.num_relations) + INVERSE_SUFFIX
+
+    def relation_counts(self) -> npt.NDArray[np.int64]:
+        """Return the number of triples of each relation."""
+        return np.bincount(self.relation_ids, minlength=self.num_relations)
+
+    def without_relations(self, dropped: IntArray) -> "KnowledgeGraph":
+        """Return the same entities without these relations and their triples; the others are numbered anew."""
+        kept = np.setdiff1d(np.arange(self.num_relations), dropped)
+        renumbered = np.full(self.num_relations, -1, dtype=np.int32)
+        renumbered[kept] = np.arange(len(kept))
+        rows = renumbered[self.relation_ids] >= 0
+        labels = self.relations.labels
+        relations = Vocabulary(
+            self.relations.kind, self.relations.names.take(kept), None if labels is None else labels.take(kept)
+        )
+        return KnowledgeGraph(
+            self.entities,
+            relations,
+            self.head_ids[rows],
+            renumbered[self.relation_ids[rows]],
+            self.tail_ids[rows],
+            self.types,
+        )
+
+    def with_triples(self, triples: Iterable[tuple[str, str, str]]) -> "KnowledgeGraph":
+        """Return the graph with more triples, given by name; what it has already is left as it is.
+
+        Ids stay what they are: new entities and relations follow the present ones in order of appearance, heads before
+        tails, and have no type and no label.
+        """
+        heads, middles, tails = _columns(triples)
+        entities = self.entities.with_names(pa.concat_arrays([heads, tails]))
+        relations = self.relations.with_names(middles)
+        added = np.stack([entities.find(heads), relations.find(middles), entities.find(tails)], axis=1)
+        added = added[self._is_new(added, len(entities))]
+        return KnowledgeGraph(
+            entities,
+            relations,
+            np.concatenate([self.head_ids, added[:, 0]]),
+            np.concatenate([self.relation_ids, added[:, 1]]),
+            np.concatenate([self.tail_ids, added[:, 2]]),
+            None if self.types is None else self.types.extended(len(entities)),
+        )
+
+    def with_relations(
+        self, names: Sequence[str], labels: Mapping[str, str], heads: IntArray, relations: IntArray, tails: IntArray
+    ) -> "KnowledgeGraph":
+        """Return the graph with triples of more relations between its entities; new relations follow the present ones.
+
+        Args:
+            names: of the relations.
+            labels: of some of them, by name.
+            heads: ids of entities, one for each triple.
+            relations: places among the names.
+            tails: ids of entities.
+        """
+        vocabulary = self.relations.with_names(pa.array(names, type=pa.large_string()))
+        ids = vocabulary.find(names)
+        if labels:
+            present = {} if self.relations.labels is None else _labels_by_name(self.relations)
+            vocabulary = vocabulary.with_labels({**present, **labels})
+        return replace(
+            self,
+            relations=vocabulary,
+            head_ids=np.concatenate([self.head_ids, heads]),
+            relation_ids=np.concatenate([self.relation_ids, ids[relations]]),
+            tail_ids=np.concatenate([self.tail_ids, tails]),
+        )
+
+    def _is_new(self, triples: npt.NDArray[np.int32], num_entities: int) -> npt.NDArray[np.bool_]:
+        """Tell which triples, shape (n, 3), are neither here nor earlier among them."""
+        keys = triples[:, 0].astype(np.int64) * num_entities + triples[:, 2]
+        near = np.flatnonzero(np.isin(self.head_ids.astype(np.int64) * num_entities + self.tail_ids, keys))
+        known = np.stack([column[near] for column in (self.head_ids, self.relation_ids, self.tail_ids)], axis=1)
+        _, first = np.unique(np.concatenate([known, triples]), axis=0, return_index=True)
+        is_first = np.zeros(len(known) + len(triples), dtype=bool)
+        is_first[first] = True
+        return is_first[len(known) :]
+
+    def with_types(self, types: EntityTypes | None) -> "KnowledgeGraph":
+        """Return the same graph with these entity types."""
+        return replace(self, types=types)
+
+    def with_labels(
+        self, entities: Mapping[str, str] | None = None, relations: Mapping[str, str] | None = None
+    ) -> "KnowledgeGraph":
+        """Return the same graph with human labels by name."""
+        return replace(
+            self,
+            entities=self.entities.with_labels(entities) if entities else self.entities,
+            relations=self.relations.with_labels(relations) if relations else self.relations,
+        )
+
+
+def _labels_by_name(vocabulary: Vocabulary) -> dict[str, str]:
+    assert vocabulary.labels is not None
+    named = zip(vocabulary.names.to_pylist(), vocabulary.labels.to_pylist(), strict=True)
+    return {name: label for name, label in named if label is not None}
+
+
+def _columns(triples: Iterable[tuple[str, str, str]]) -> list[pa.LargeStringArray]:
+    """Return heads, relations and tails, each as an array of names."""
+    try:
+        rows = [(head, relation, tail) for head, relation, tail in triples]
+        columns = [pa.array([row[place] for row in rows], type=pa.large_string()) for place in range(3)]
+    except (ValueError, TypeError, pa.ArrowException):
+        raise InputError("expected triples of head, relation and tail as strings") from None
+    if any(pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py() or column.null_count for column in columns):
+        raise InputError("expected triples of three names, found an empty one")
+    return columns

@@ -1,0 +1,157 @@
+"""What joins many pairs of entities at once: their edges and their common neighbors, with some relations hidden.
+
+`connections` spells out how two entities are joined, for people to read; this counts it for whole batches of pairs, for
+methods to learn from. Only the smaller of two neighborhoods is walked through.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tripleshot import arrays
+from tripleshot.arrays import IntArray
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+
+NOTHING = -1  # hides no relation
+
+Hiding = int | npt.NDArray[np.int64]
+"""A relation that is hidden from all pairs, or one for each of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class CommonNeighbors:
+    """Entities next to both members of a pair, each as often as there are pairs that it joins.
+
+    Attributes:
+        owners: shape (n,), which pair.
+        middles: shape (n,), the entity.
+        of_heads: shape (n,), row of (head, middle) in the index; `of_tails` of (tail, middle).
+    """
+
+    owners: npt.NDArray[np.int64]
+    middles: npt.NDArray[np.int64]
+    of_heads: npt.NDArray[np.int64]
+    of_tails: npt.NDArray[np.int64]
+
+
+class PairIndex:
+    """Every pair of neighbors once, in both directions, with the relations of the edges between them.
+
+    Memory is some 20 bytes an edge and direction. A relation is hidden for a pair as if its triples, and so their
+    inverses, were not in the graph.
+    """
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        """Sort the edges by the pairs that they join."""
+        adjacency = graph.adjacency
+        self.graph = graph
+        self._num_entities, self._num_relations = max(graph.num_entities, 1), max(graph.num_relations, 1)
+        owners = np.repeat(np.arange(graph.num_entities, dtype=np.int64), graph.degrees)
+        keys = owners * self._num_entities + adjacency.entities
+        order = np.argsort(keys, kind="stable")
+        self.relations = adjacency.relations[order]
+        self._keys, first = np.unique(keys[order], return_index=True)
+        self._edges = np.append(first, len(keys)).astype(np.int64)
+        self._rows = np.searchsorted(self._keys, np.arange(graph.num_entities + 1) * self._num_entities)
+        self._middles = self._keys % self._num_entities
+        self._only = self._only_relations(first)
+
+    def _only_relations(self, first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the one relation that joins each pair, whatever its direction; -2 where there are several."""
+        if not len(first):
+            return np.empty(0, dtype=np.int64)
+        bare = self.relations.astype(np.int64) % self._num_relations
+        least, most = np.minimum.reduceat(bare, first), np.maximum.reduceat(bare, first)
+        return np.where(least == most, least, NOTHING - 1)
+
+    def links(
+        self, heads: IntArray, tails: IntArray, hidden: Hiding = NOTHING
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the edges between the members of each pair.
+
+        Returns:
+            owners: which pair each edge belongs to.
+            relations: of the edge as it leaves the head.
+        """
+        rows = self._find(heads, tails)
+        found = np.flatnonzero(rows >= 0)
+        positions, places = arrays.expand(self._edges, rows[found])
+        relations = self.relations[positions].astype(np.int64)
+        owners = found[places]
+        seen = relations % self._num_relations != _hidden_from(owners, hidden)
+        return owners[seen], relations[seen]
+
+    def neighbors(
+        self, entities: IntArray, hidden: Hiding = NOTHING
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the neighbors of entities, each once.
+
+        Returns:
+            owners: which of the entities each is next to.
+            middles: the neighbor.
+        """
+        rows, owners = arrays.expand(self._rows, np.asarray(entities, dtype=np.int64))
+        seen = self._only[rows] != _hidden_from(owners, hidden)
+        return owners[seen], self._middles[rows[seen]]
+
+    def common(self, heads: IntArray, tails: IntArray, hidden: Hiding = NOTHING) -> CommonNeighbors:
+        """Return the entities that are next to both members of each pair, without the two themselves."""
+        heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
+        sizes = np.diff(self._rows)
+        is_turned = sizes[heads] > sizes[tails]
+        fewer, more = np.where(is_turned, tails, heads), np.where(is_turned, heads, tails)
+        near, owners = arrays.expand(self._rows, fewer)
+        middles = self._middles[near]
+        far = self._find(more[owners], middles)
+        kept = (far >= 0) & (middles != heads[owners]) & (middles != tails[owners])
+        unseen = _hidden_from(owners, hidden)
+        kept &= (self._only[near] != unseen) & (self._only[far] != unseen)
+        owners, middles, near, far = owners[kept], middles[kept], near[kept], far[kept]
+        turned = is_turned[owners]
+        return CommonNeighbors(owners, middles, np.where(turned, far, near), np.where(turned, near, far))
+
+    def paths(
+        self, common: CommonNeighbors, hidden: Hiding = NOTHING
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Spell out the paths of two steps through common neighbors, one for each pair of parallel edges.
+
+        Returns:
+            owners: which pair each path joins.
+            first: relation of the step that leaves the head.
+            second: relation of the step that arrives at the tail.
+        """
+        starts, ends = self._edges[common.of_heads], self._edges[common.of_tails]
+        widths = self._edges[common.of_tails + 1] - ends
+        lengths = (self._edges[common.of_heads + 1] - starts) * widths
+        places = np.repeat(np.arange(len(lengths)), lengths)
+        turns = np.arange(len(places)) - (np.cumsum(lengths) - lengths)[places]
+        first = self.relations[starts[places] + turns // widths[places]].astype(np.int64)
+        back = self.relations[ends[places] + turns % widths[places]].astype(np.int64)
+        unseen = _hidden_from(common.owners[places], hidden)
+        seen = (first % self._num_relations != unseen) & (back % self._num_relations != unseen)
+        second = (back + self._num_relations) % (2 * self._num_relations)
+        return common.owners[places[seen]], first[seen], second[seen]
+
+    def first_relations(self, rows: IntArray, hidden: Hiding = NOTHING) -> npt.NDArray[np.int64]:
+        """Return the first relation that joins the pair of each row, if there is one that is not hidden."""
+        positions, owners = arrays.expand(self._edges, np.asarray(rows, dtype=np.int64))
+        relations = self.relations[positions].astype(np.int64)
+        seen = relations % self._num_relations != _hidden_from(owners, hidden)
+        found, first = np.unique(owners[seen], return_index=True)
+        result = np.full(len(rows), NOTHING)
+        result[found] = relations[seen][first]
+        return result
+
+    def _find(self, first: IntArray, second: IntArray) -> npt.NDArray[np.int64]:
+        """Return the row of each pair, -1 where nothing joins the two."""
+        keys = np.asarray(first, dtype=np.int64) * self._num_entities + second
+        if not len(self._keys):
+            return np.full(len(keys), -1)
+        rows = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[rows] == keys, rows, -1)
+
+
+def _hidden_from(owners: npt.NDArray[np.int64], hidden: Hiding) -> Hiding:
+    """Return what is hidden from the pair that each edge belongs to."""
+    return hidden if isinstance(hidden, int) else hidden[owners]

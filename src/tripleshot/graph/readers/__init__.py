@@ -1,0 +1,90 @@
+"""Files, frames and factories in, one KnowledgeGraph out.
+
+Every reader ends in `encoding`, so that ids, duplicates and empty names mean the same whatever the triples came from.
+"""
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from tripleshot.errors import InputError
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.readers.delimited import read_delimited
+from tripleshot.graph.readers.files import format_suffix, is_directory
+from tripleshot.graph.readers.memory import read_factory, read_triples
+from tripleshot.graph.readers.rdf import FORMATS, read_rdf, read_rdflib
+from tripleshot.graph.readers.tables import read_frame, read_parquet
+
+__all__ = ["read_graph"]
+
+ACCEPTED = (
+    "a path, a data frame, an Arrow table, an iterable of (head, relation, tail) strings, "
+    "a PyKEEN TriplesFactory or an rdflib Graph"
+)
+
+
+def read_graph(
+    source: Any,  # noqa: ANN401 (the types are those of libraries that need not be installed)
+    *,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    columns: Sequence[str] | None = None,
+    literals: Literal["skip", "keep"] = "skip",
+) -> KnowledgeGraph:
+    r"""Read triples from wherever they are.
+
+    A path may lead to delimited text (.tsv, .csv, .txt, or any name without a known suffix), Parquet (.parquet), RDF
+    (.nt, .ttl, .nq, .trig, .rdf, .jsonld), text and RDF also compressed (.gz, .zst), or to a directory laid out like
+    NELL-One, whose `path_graph` is read. In memory, a data frame (pandas, polars, Arrow), an iterable of
+    (head, relation, tail) strings, a PyKEEN TriplesFactory (its ids are kept) and an rdflib Graph are read.
+
+    Names are taken as they stand: "NA" and "null" are names, quotes in a TSV are part of a name. Blank lines, repeated
+    triples and RDF literals are left out, each with one `InputWarning` that counts them. Everything else that is not
+    three names is an `InputError` that says where: nothing is dropped in silence.
+
+    Args:
+        source: where the triples are.
+        header: whether delimited text starts with column names; None looks for names such as head, relation, tail or
+            subject, predicate, object. With a header there may be more than three columns.
+        delimiter: what separates columns of delimited text; None goes by suffix, then by the first line. Tabs and
+            spaces separate without quoting, anything else with CSV's quoting.
+        columns: the names of the head, relation and tail columns, where they are not the usual ones.
+        literals: whether RDF literals are left out or become entities; `rdfs:label` and `skos:prefLabel` become
+            labels either way.
+
+    Raises:
+        InputError: the source is not of a kind named above, cannot be read, or holds something that is not a triple.
+    """
+    if columns is not None and (isinstance(columns, str) or len(columns) != 3):
+        raise InputError(f"columns: expected the three names of head, relation and tail, found {columns!r}")
+    if literals not in ("skip", "keep"):
+        raise InputError(f"literals: expected 'skip' or 'keep', found {literals!r}")
+    if isinstance(source, (str, PathLike)):
+        return _read_path(Path(source), header, delimiter, columns, keep_literals=literals == "keep")
+    if hasattr(source, "mapped_triples"):
+        return read_factory(source)
+    if hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.RecordBatch):
+        return read_frame(source, columns)
+    if hasattr(source, "namespace_manager"):
+        return read_rdflib(source, keep_literals=literals == "keep")
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        return read_triples(source)
+    raise InputError(f"cannot read triples from {type(source).__name__}; expected {ACCEPTED}")
+
+
+def _read_path(
+    path: Path, header: bool | None, delimiter: str | None, columns: Sequence[str] | None, keep_literals: bool
+) -> KnowledgeGraph:
+    if is_directory(path):
+        directory, path = path, path / "path_graph"
+        if not path.is_file():
+            raise InputError(f"{directory}: expected a file, or a directory with a file named path_graph")
+    suffix = format_suffix(path)
+    if suffix == ".parquet":
+        return read_parquet(path, columns)
+    if suffix in FORMATS:
+        return read_rdf(path, FORMATS[suffix], keep_literals)
+    return read_delimited(path, header, delimiter, columns)

@@ -1,0 +1,89 @@
+"""Which relations an entity takes part in: what it is, as far as the graph says, whatever its neighbors are called."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tripleshot import arrays
+from tripleshot.arrays import IntArray
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.pair_index import NOTHING
+
+FloatMatrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """The relations of some entities, as rows of different lengths.
+
+    Attributes:
+        offsets: shape (n + 1,), where each entity's relations start and end.
+        relations: inverses past `num_relations`.
+        weights: how much it says, of length one for each entity; rare relations say more.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    relations: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+
+    def dense(self, num_relations: int) -> FloatMatrix:
+        """Return the weights with a column for each relation and inverse."""
+        laid_out = np.zeros((len(self.offsets) - 1, 2 * num_relations))
+        owners = np.repeat(np.arange(len(laid_out)), np.diff(self.offsets))
+        laid_out[owners, self.relations] = self.weights
+        return laid_out
+
+    def similarity(self, others: FloatMatrix) -> FloatMatrix:
+        """Return the cosine with each of some dense profiles, shape (n, number of others)."""
+        return sum_rows(self.weights[:, None] * others.T[self.relations], self.offsets)
+
+
+class RelationProfiles:
+    """Knows the relations of every entity, and how often."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        """Count the edges of each entity by relation."""
+        self._num_relations = max(graph.num_relations, 1)
+        self._degrees = graph.degrees
+        owners = np.repeat(np.arange(graph.num_entities, dtype=np.int64), graph.degrees)
+        keys = owners * (2 * self._num_relations) + graph.adjacency.relations
+        self._keys, self._counts = np.unique(keys, return_counts=True)
+        self._relations = self._keys % (2 * self._num_relations)
+        starts = np.arange(graph.num_entities + 1) * (2 * self._num_relations)
+        self._offsets = np.searchsorted(self._keys, starts)
+        seen = np.bincount(self._relations, minlength=2 * self._num_relations)
+        self._rarity = np.log((graph.num_entities + 1) / (seen + 1))
+
+    def of(self, entities: IntArray, hidden: int = NOTHING) -> Profiles:
+        """Return the profiles of entities as if a relation were not in the graph."""
+        positions, owners = arrays.expand(self._offsets, np.asarray(entities, dtype=np.int64))
+        relations = self._relations[positions]
+        seen = relations % self._num_relations != hidden
+        relations, owners = relations[seen], owners[seen]
+        counts = self._counts[positions][seen].astype(np.float64)
+        offsets = np.searchsorted(owners, np.arange(len(entities) + 1))
+        weights = np.log1p(counts) * self._rarity[relations]
+        lengths = np.sqrt(sum_rows(np.square(weights)[:, None], offsets)[:, 0])
+        return Profiles(offsets, relations, weights / np.maximum(lengths, 1e-9)[owners])
+
+    def count(self, entities: IntArray, relations: IntArray | int) -> npt.NDArray[np.int64]:
+        """Return how many edges of a relation each entity has."""
+        keys = np.asarray(entities, dtype=np.int64) * (2 * self._num_relations) + relations
+        if not len(self._keys):
+            return np.zeros(len(keys), dtype=np.int64)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[places] == keys, self._counts[places], 0)
+
+    def degrees(self, entities: IntArray, hidden: int = NOTHING) -> npt.NDArray[np.int64]:
+        """Return the number of edges of each entity as if a relation were not in the graph."""
+        degrees = self._degrees[entities]
+        if hidden == NOTHING:
+            return degrees
+        return degrees - self.count(entities, hidden) - self.count(entities, hidden + self._num_relations)
+
+
+def sum_rows(values: FloatMatrix, offsets: npt.NDArray[np.int64]) -> FloatMatrix:
+    """Add up the values, shape (m, k), of each row of a CSR layout: shape (n, k), zero for an empty row."""
+    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+    return sums[offsets[1:]] - sums[offsets[:-1]]

@@ -1,0 +1,285 @@
+"""Entities by what people type: names, labels and ids, with small typos forgiven.
+
+Texts are compared by their trigrams first. Millions of names are kept as blocks of posting lists, two bytes for each
+trigram of a name, numbered from the most popular entity to the least: the beginning of any list is what most people
+mean. A few hundred candidates are then compared letter by letter. Nothing is built before the first search.
+"""
+
+import operator
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tripleshot import arrays
+from tripleshot.arrays import IntArray
+from tripleshot.errors import InputError
+from tripleshot.graph.vocabulary import Vocabulary
+
+MAX_LENGTH = 256  # letters of a text that are looked at
+MIN_SIMILARITY = 0.5  # of an answer that is neither equal to nor part of a name
+BLOCK_SIZE = 1 << 16  # entities numbered by two bytes
+NUM_CODES = 1 << 16  # trigrams are hashed to two bytes; a collision costs one comparison
+MAX_POSTINGS = 200_000  # read for one search
+MAX_CANDIDATES = 300  # compared letter by letter
+SPACE = ord(" ")
+NAME, LABEL, EQUAL, PREFIX, WORD, PART, SIMILAR = range(7)  # how a text matches, the best first
+
+Texts = pa.LargeStringArray
+
+
+@dataclass(frozen=True)
+class Match:
+    """An entity that was found.
+
+    Attributes:
+        entity: its id.
+        name: its name.
+        label: what to show a person.
+        similarity: from 0 to 1, which is an exact match.
+    """
+
+    entity: int
+    name: str
+    label: str
+    similarity: float
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """Which entities have a trigram: a row for each trigram of each block of `BLOCK_SIZE` entities.
+
+    Attributes:
+        offsets: shape (num_blocks * NUM_CODES + 1,), where each row starts and ends in `values`.
+        values: numbers of entities within their block, in order.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    values: npt.NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, entities: Vocabulary, order: IntArray) -> "Postings":
+        """Index the names and labels of all entities, numbered in this order."""
+        lengths, values = [np.zeros(1, dtype=np.int32)], [np.zeros(0, dtype=np.uint16)]
+        for first in range(0, len(order), BLOCK_SIZE):
+            chosen = pa.array(order[first : first + BLOCK_SIZE])
+            codes, owners = trigrams(*(normalise(column.take(chosen)) for column in columns(entities)))
+            by_code = np.argsort(codes, kind="stable")
+            codes, owners = codes[by_code], owners[by_code]
+            is_new = np.ones(len(codes), dtype=bool)
+            is_new[1:] = (codes[1:] != codes[:-1]) | (owners[1:] != owners[:-1])
+            lengths.append(np.bincount(codes[is_new], minlength=NUM_CODES).astype(np.int32))
+            values.append(owners[is_new])
+        return cls(np.cumsum(np.concatenate(lengths), dtype=np.int64), np.concatenate(values))
+
+    def candidates(self, codes: npt.NDArray[np.uint16]) -> tuple[IntArray, bool]:
+        """Return the entities that share most of these trigrams, and whether one that has all could be missing.
+
+        The rarest trigrams are read first, as many as `MAX_POSTINGS` allow. When even the rarest is too common, all
+        are read, but only in the blocks of the most popular entities.
+        """
+        blocks = np.arange(len(self.offsets) // NUM_CODES)
+        rows = blocks[:, None] * NUM_CODES + codes
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
+        rarest = np.argsort(lengths.sum(axis=0), kind="stable")
+        num_whole = _fitting(lengths.sum(axis=0)[rarest])
+        rows = rows[:, rarest[:num_whole]] if num_whole else rows[: max(1, _fitting(lengths.sum(axis=1)))]
+        positions, owners = arrays.expand(self.offsets, rows.ravel())
+        numbers = self.values[positions] + (owners // rows.shape[1] * BLOCK_SIZE).astype(np.int32)
+        numbers, counts = np.unique(numbers, return_counts=True)
+        best = np.argsort(-counts.astype(np.int16), kind="stable")[:MAX_CANDIDATES]
+        return numbers[best], not num_whole or int((counts == num_whole).sum()) > MAX_CANDIDATES
+
+
+@dataclass(frozen=True, eq=False)
+class NameIndex:
+    """Finds entities by name, label or id; safe to use from several threads.
+
+    Attributes:
+        entities: what they are called.
+        weights: shape (n,), how popular each entity is, or None if all are alike; breaks ties.
+    """
+
+    entities: Vocabulary
+    weights: IntArray | None = None
+    _lock: Lock = field(default_factory=Lock, repr=False)
+    _built: list[tuple[IntArray, Postings]] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, entities: Vocabulary, weights: IntArray | None = None) -> "NameIndex":
+        """Make an index; the work is done by the first search."""
+        return cls(entities, weights)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index; 0 before the first search."""
+        return sum(order.nbytes + postings.offsets.nbytes + postings.values.nbytes for order, postings in self._built)
+
+    def search(self, text: str, limit: int = 10) -> list[Match]:
+        """Find entities by part of a name or label, the best first.
+
+        Case, accents and punctuation are ignored. Equal texts come first, then those that begin with what was typed,
+        those with a word that does, those that contain it, then similar ones; ties go to the more similar, then to
+        the more popular entity. What shares no three letters in a row with the query is not found; one or two
+        letters find beginnings.
+        """
+        query = normalise(as_texts(text))
+        found = self._candidates(text, query) if query[0].as_py() else self._exact(text)
+        return [
+            Match(int(entity), self.entities.name(entity), self.entities.label(entity), float(similarity))
+            for entity, similarity in zip(*self.rank(text, found, limit), strict=True)
+        ]
+
+    def rank(self, text: str, found: IntArray, limit: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
+        """Order these entities by how well they match; return the best with their similarities."""
+        kinds, similarities = np.full(len(found), SIMILAR), np.zeros(len(found))
+        called = [column.take(pa.array(found)) for column in columns(self.entities)]
+        normalised = normalise(
+            pa.concat_arrays([*called, as_texts(text)])
+        )  # in one call: the patterns are compiled once
+        query = normalised[-1].as_py()
+        for exact, texts in enumerate(called):
+            plain = normalised.slice(exact * len(found), len(found))
+            kinds = np.minimum(kinds, np.where(equal(texts, text), NAME + exact, _kinds(query, plain.to_pylist())))
+            similarities = np.maximum(similarities, similarity(query, plain))
+        similarities[kinds <= LABEL] = 1.0
+        weights = np.zeros(len(found)) if self.weights is None else self.weights[found]
+        best = np.lexsort([found, -weights, -similarities, kinds])
+        best = best[(kinds < SIMILAR)[best] | (similarities >= MIN_SIMILARITY)[best]][:limit]
+        return found[best], similarities[best]
+
+    def resolve(self, text: str | int) -> int:
+        """Return the one entity that is meant by an id (12 or "#12"), an exact name or an exact label."""
+        if not isinstance(text, str):
+            return self._checked(operator.index(text))
+        if text.startswith("#") and text[1:].isdecimal():
+            return self._checked(int(text[1:20]))
+        exact = self._exact(text)
+        if len(exact) == 1:
+            return int(exact[0])
+        if len(exact):
+            names = ", ".join(self.entities.name(entity) for entity in exact[:5])
+            raise InputError(f"{len(exact)} entities are labelled {text!r}: say which by its name: {names}")
+        near = ", ".join(match.name for match in self.search(text, limit=3))
+        raise InputError(f"unknown {self.entities.kind} {text!r}" + (f": did you mean {near}?" if near else ""))
+
+    def _checked(self, entity: int) -> int:
+        if not 0 <= entity < len(self.entities):
+            raise InputError(f"unknown {self.entities.kind} #{entity}: ids go from 0 to {len(self.entities) - 1}")
+        return entity
+
+    def _candidates(self, text: str, query: Texts) -> IntArray:
+        with self._lock:
+            if not self._built:
+                order = np.arange(len(self.entities), dtype=np.int32)
+                order = order if self.weights is None else np.argsort(-self.weights, kind="stable").astype(np.int32)
+                self._built.append((order, Postings.of(self.entities, order)))
+        order, postings = self._built[0]
+        codes, _ = trigrams(query)
+        numbers, is_incomplete = postings.candidates(np.unique(codes))
+        found = order[numbers]
+        return np.union1d(found, self._exact(text)[:MAX_CANDIDATES]) if is_incomplete else found
+
+    def _exact(self, text: str) -> IntArray:
+        """Return the entity that has this very name, or else those that have this very label."""
+        for column in columns(self.entities):
+            found = pc.indices_nonzero(pc.equal(column, as_texts(text)[0])).to_numpy().astype(np.int64)
+            if len(found):
+                break
+        return found
+
+
+def columns(entities: Vocabulary) -> list[Texts]:
+    """Return what entities are called: their names and, if there are any, their labels."""
+    return [entities.names] if entities.labels is None else [entities.names, entities.labels]
+
+
+def equal(texts: Texts, text: str) -> npt.NDArray[np.bool_]:
+    """Say of each text whether it is this one, to the letter."""
+    return pc.fill_null(pc.equal(texts, as_texts(text)[0]), False).to_numpy(zero_copy_only=False)
+
+
+def as_texts(text: str) -> Texts:
+    """Hold one text the way names are held; what UTF-8 cannot say becomes a question mark."""
+    return pa.array([text.encode("utf-8", "replace").decode()], type=pa.large_string())
+
+
+def normalise(texts: Texts) -> Texts:
+    """Leave out what typing hands leave out: case, accents and punctuation. No text becomes an empty one."""
+    texts = pc.utf8_normalize(pc.utf8_slice_codeunits(pc.fill_null(texts, ""), 0, MAX_LENGTH), form="NFKD")
+    texts = pc.utf8_lower(pc.replace_substring_regex(texts, r"\p{Mn}+", ""))
+    texts = pc.utf8_trim(pc.replace_substring_regex(texts, r"[\pP\pS\pZ\pC]+", " "), " ")
+    return pc.utf8_slice_codeunits(texts, 0, MAX_LENGTH)
+
+
+def trigrams(*texts: Texts) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+    """Hash every three letters in a row; two spaces begin a text, and none ends it: the last word may go on.
+
+    Returns:
+        codes: one for each trigram, text by text.
+        owners: where its text stands; texts in the same place, a name and its label, count as one.
+    """
+    nothing = as_texts("")[0]
+    letters, lengths = code_points(pc.binary_join_element_wise(nothing, *texts, nothing, as_texts("  ")[0]))
+    padded = np.pad(letters, (0, 3), constant_values=SPACE)
+    first, second, third, next_one = padded[:-3], padded[1:-2], padded[2:-1], padded[3:]
+    is_within = (third != SPACE) | ((second != SPACE) & (next_one != SPACE))
+    hashed = first * np.uint32(0x9E3779B1) + second * np.uint32(0x85EBCA6B) + third * np.uint32(0xC2B2AE35)
+    owners = np.repeat(np.arange(len(lengths), dtype=np.uint16), lengths)
+    return (hashed >> 16)[is_within].astype(np.uint16), owners[is_within]
+
+
+def code_points(texts: Texts) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Return the letters of all texts end to end, and how many each has."""
+    together = pc.binary_join(pa.ListArray.from_arrays([0, len(texts)], texts), as_texts("")[0])[0].as_py()
+    letters = np.frombuffer(together.encode("utf-32-le"), dtype=np.uint32)
+    return letters, pc.utf8_length(texts).to_numpy().astype(np.int64)
+
+
+def similarity(query: str, texts: Texts) -> npt.NDArray[np.float64]:
+    """Compare letter by letter: 1 for equal texts; finding the query in a text counts three times the rest of it."""
+    letters, lengths = code_points(texts)
+    table = np.zeros((len(lengths), int(lengths.max(initial=0))), dtype=np.uint32)
+    table[np.arange(table.shape[1]) < lengths[:, None]] = letters
+    whole = 1 - edits(query, table, lengths) / np.maximum(np.maximum(lengths, len(query)), 1)
+    part = 1 - edits(query, table, lengths, is_part=True) / max(len(query), 1)
+    return (3 * part + whole) / 4
+
+
+def edits(query: str, table: npt.NDArray[np.uint32], lengths: IntArray, is_part: bool = False) -> IntArray:
+    """Count the letters to change, add or leave out between a query and every text, or the nearest part of it.
+
+    Args:
+        query: what to compare with.
+        table: shape (n, longest), letters of the texts.
+        lengths: shape (n,), of the texts.
+        is_part: whether letters of the text before and after the match are free.
+    """
+    places = np.arange(table.shape[1] + 1, dtype=np.int16)
+    costs = np.tile(places * (not is_part), (len(table), 1)).astype(np.int16)
+    for number, letter in enumerate(query, start=1):
+        costs[:, 1:] = np.minimum(costs[:, 1:] + 1, costs[:, :-1] + (table != ord(letter)))
+        costs[:, 0] = number
+        costs = np.minimum.accumulate(costs - places, axis=1) + places  # letters of the text left out
+    if is_part:
+        return np.where(places <= lengths[:, None], costs, len(query)).min(axis=1)
+    return costs[np.arange(len(table)), lengths]
+
+
+def _kinds(query: str, texts: list[str]) -> IntArray:
+    """Say how each text matches a query that is not empty."""
+    tests = ((EQUAL, str.__eq__), (PREFIX, str.startswith), (WORD, _has_word), (PART, str.__contains__))
+    found = [next((kind for kind, is_so in tests if is_so(text, query)), SIMILAR) for text in texts]
+    return np.array(found, dtype=np.int64)
+
+
+def _has_word(text: str, query: str) -> bool:
+    return f" {query}" in text
+
+
+def _fitting(lengths: IntArray) -> int:
+    """Return how many of the first lists may be read."""
+    return int(np.searchsorted(np.cumsum(lengths), MAX_POSTINGS, side="right"))

@@ -1,0 +1,102 @@
+"""Where entity types come from: the names themselves, a type relation, or a mapping file.
+
+Types decide which tails a query is ranked among. Where none of these is given, the observed range stands in.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tripleshot.errors import InputError
+from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
+
+PREFIX_PATTERN = r"^(?:concept:)?(?P<type>[^:/]+)[:/].+$"
+
+
+def types_from_names(graph: KnowledgeGraph) -> EntityTypes:
+    """Read the type off the name: `city` in `concept:city:paris` (NELL), `city:paris` or `city/paris`."""
+    found = pc.struct_field(pc.extract_regex(graph.entities.names, PREFIX_PATTERN), "type")
+    typed = pc.is_valid(found).to_numpy(zero_copy_only=False)
+    if not typed.any():
+        raise InputError("no entity name has a type prefix such as city:paris, city/paris or concept:city:paris")
+    return EntityTypes.from_pairs(np.flatnonzero(typed), found.drop_null(), graph.num_entities)
+
+
+def with_types_from_names(graph: KnowledgeGraph, first: int) -> KnowledgeGraph:
+    """Give entities from an id on the type that their names begin with, if the graph has a type of that name."""
+    if graph.types is None:
+        return graph
+    found = pc.struct_field(pc.extract_regex(graph.entities.names[first:], PREFIX_PATTERN), "type")
+    known = pc.index_in(found, value_set=pa.array(graph.types.names, type=pa.large_string()))
+    is_typed = pc.is_valid(known).to_numpy(zero_copy_only=False)
+    offsets = graph.types.offsets.copy()
+    offsets[first + 1 :] += np.cumsum(is_typed)
+    values = np.concatenate([graph.types.values, known.drop_null().to_numpy()])
+    return graph.with_types(EntityTypes(graph.types.names, offsets, values))
+
+
+def types_from_relation(graph: KnowledgeGraph, relation: str) -> EntityTypes:
+    """Take the tails of a type relation as types; `rdf:type` or `P31` also find an IRI that ends in it."""
+    rows = graph.relation_ids == resolve_relation(graph, relation)
+    names = pc.take(graph.entities.names, pa.array(graph.tail_ids[rows]))
+    return EntityTypes.from_pairs(graph.head_ids[rows], names, graph.num_entities)
+
+
+def resolve_relation(graph: KnowledgeGraph, relation: str) -> int:
+    """Return the id of a relation given by its name, or by the last part of its IRI."""
+    if relation in graph.relations:
+        return graph.relations.id(relation)
+    ending = relation.rpartition(":")[2]
+    fits = pc.match_substring_regex(graph.relations.names, f"[/#]{ending}$").to_numpy(zero_copy_only=False)
+    if fits.sum() != 1:
+        return graph.relations.id(relation)
+    return int(np.flatnonzero(fits)[0])
+
+
+def types_from_mapping(graph: KnowledgeGraph, mapping: Mapping[str, str | Iterable[str]]) -> EntityTypes:
+    """Take types from a mapping of entity names to a type or to several; names not in the graph are left out."""
+    pairs = [(name, kind) for name, kinds in mapping.items() for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+    entities = graph.entities.find([name for name, _ in pairs])
+    if not (entities >= 0).any():
+        raise InputError("none of the names in the type mapping is an entity of the graph")
+    kept = [kind for (_, kind), entity in zip(pairs, entities, strict=True) if entity >= 0]
+    return EntityTypes.from_pairs(entities[entities >= 0], kept, graph.num_entities)
+
+
+def read_type_mapping(path: Path) -> dict[str, list[str]]:
+    """Read a mapping from a JSON object (name: type or list of types) or from lines of name, tab, type."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as a type mapping: {error}") from None
+    return _mapping_from_json(path, text) if path.suffix == ".json" else _mapping_from_lines(path, text)
+
+
+def _mapping_from_json(path: Path, text: str) -> dict[str, list[str]]:
+    try:
+        mapping = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: not valid JSON: {error.msg}") from None
+    if not isinstance(mapping, dict):
+        raise InputError(f"{path}: expected a JSON object of entity names to types")
+    result = {name: [kinds] if isinstance(kinds, str) else kinds for name, kinds in mapping.items()}
+    for name, kinds in result.items():
+        if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
+            raise InputError(f"{path}: the types of {name!r} are neither a string nor a list of strings")
+    return result
+
+
+def _mapping_from_lines(path: Path, text: str) -> dict[str, list[str]]:
+    mapping: dict[str, list[str]] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        cells = line.rstrip("\r").split("\t")
+        if cells == [""]:
+            continue
+        if len(cells) != 2 or not all(cells):
+            raise InputError(f"{path}:{number}: expected an entity name, a tab and a type, found {line[:80]!r}")
+        mapping.setdefault(cells[0], []).append(cells[1])
+    return mapping

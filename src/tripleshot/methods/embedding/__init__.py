@@ -1,0 +1,1 @@
+"""Embedding models: one vector or matrix for each relation."""

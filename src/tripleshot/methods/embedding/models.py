@@ -1,0 +1,207 @@
+"""Six classic knowledge graph embeddings: TransE, TransH, TransR, RESCAL, DistMult and ComplEx.
+
+Each is a handful of small functions of vectors. A relation first says how it sees an entity (`place`), then where it
+expects the tail of a head, or the head of a tail; the score compares what is expected with what is there. So a relation
+is applied once to what is given, however many candidates it is compared with.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tripleshot.methods.embedding.vector_operations import grouped_product, unit
+
+
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """Which relation each row of a batch is about.
+
+    Attributes:
+        tables: what the model keeps of all relations, by name: "vectors", "normals", "matrices".
+        rows: shape (b,), the relation of each row; sorted, so that a matrix is applied to all its rows at once.
+    """
+
+    tables: Mapping[str, Tensor]
+    rows: Tensor
+
+    def of(self, name: str) -> Tensor:
+        """Return a vector for each row, shape (b, 1, d)."""
+        return functional.embedding(self.rows, self.tables[name])[:, None]
+
+    def product(self, vectors: Tensor, transposed: bool = False) -> Tensor:
+        """Multiply vectors, shape (b, n, d), by the matrix of their row's relation."""
+        return grouped_product(vectors, self.tables["matrices"], self.rows, transposed)
+
+
+Sees = Callable[[Tensor, Relations], Tensor]
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How a model scores; entities have shape (b, n, d), scores (b, n).
+
+    Attributes:
+        tables: what it keeps of a relation: "vectors", "normals", "matrices".
+        place: an entity as the relation sees it.
+        tail_of: where the tail of a head is expected, both as the relation sees them.
+        head_of: where the head of a tail is expected.
+        compare: the score of what is there, given what is expected, shape (b, 1, d), and the norm of distances.
+        estimate: the tables' main entry for a relation known by some heads and tails alone, shapes (k, d).
+        is_unit: entities are of length one.
+        parts: numbers in each dimension; two make it complex, real parts first.
+    """
+
+    tables: tuple[str, ...]
+    tail_of: Sees
+    head_of: Sees
+    compare: Callable[[Tensor, Tensor, int], Tensor]
+    estimate: Callable[[Tensor, Tensor], Tensor]
+    place: Sees = lambda entities, relations: entities
+    is_unit: bool = False
+    parts: int = 1
+
+
+def distance(expected: Tensor, found: Tensor, norm: int) -> Tensor:
+    """Return -‖expected - found‖ in the L1 or L2 norm."""
+    apart = expected - found
+    return -(apart.abs().sum(-1) if norm == 1 else torch.linalg.vector_norm(apart, dim=-1))
+
+
+def dot(expected: Tensor, found: Tensor, norm: int) -> Tensor:
+    """Return the dot product; it has no norm to choose."""
+    return torch.bmm(expected, found.transpose(1, 2)).squeeze(1)
+
+
+def times(left: Tensor, right: Tensor) -> Tensor:
+    """Multiply complex numbers, each a half of real parts and a half of imaginary parts."""
+    (a, b), (c, d) = left.chunk(2, -1), right.chunk(2, -1)
+    return torch.cat([a * c - b * d, a * d + b * c], -1)
+
+
+def conjugate(vectors: Tensor) -> Tensor:
+    """Turn the sign of the imaginary parts."""
+    real, imaginary = vectors.chunk(2, -1)
+    return torch.cat([real, -imaginary], -1)
+
+
+def on_hyperplane(entities: Tensor, relations: Relations) -> Tensor:
+    """Return e - (w·e) w for the relation's unit normal w."""
+    normal = functional.normalize(relations.of("normals"), dim=-1)
+    return entities - (entities * normal).sum(-1, keepdim=True) * normal
+
+
+def in_relation_space(entities: Tensor, relations: Relations) -> Tensor:
+    """Return e M, shortened to length one where it is longer."""
+    placed = relations.product(entities)
+    return placed / torch.linalg.vector_norm(placed, dim=-1, keepdim=True).clamp(min=1)
+
+
+def _translation(tables: tuple[str, ...], place: Sees) -> Scoring:
+    """Score -‖h + r - t‖ for entities as the relation sees them."""
+    return Scoring(
+        tables,
+        tail_of=lambda heads, relations: heads + relations.of("vectors"),
+        head_of=lambda tails, relations: tails - relations.of("vectors"),
+        compare=distance,
+        estimate=lambda heads, tails: (tails - heads).mean(0),
+        place=place,
+        is_unit=True,
+    )
+
+
+TRANSE = _translation(("vectors",), lambda entities, relations: entities)
+TRANSH = _translation(("vectors", "normals"), on_hyperplane)
+TRANSR = _translation(("vectors", "matrices"), in_relation_space)
+RESCAL = Scoring(  # h M t
+    ("matrices",),
+    tail_of=lambda heads, relations: relations.product(heads),
+    head_of=lambda tails, relations: relations.product(tails, transposed=True),
+    compare=dot,
+    estimate=lambda heads, tails: heads.T @ tails,
+)
+DISTMULT = Scoring(  # sum of h r t
+    ("vectors",),
+    tail_of=lambda heads, relations: heads * relations.of("vectors"),
+    head_of=lambda tails, relations: tails * relations.of("vectors"),
+    compare=dot,
+    estimate=lambda heads, tails: (heads * tails).sum(0),
+)
+COMPLEX = Scoring(  # real part of the sum of h r conj(t)
+    ("vectors",),
+    tail_of=lambda heads, relations: times(heads, relations.of("vectors")),
+    head_of=lambda tails, relations: times(tails, conjugate(relations.of("vectors"))),
+    compare=dot,
+    estimate=lambda heads, tails: times(conjugate(heads), tails).sum(0),
+    parts=2,
+)
+SCORINGS = {
+    "transe": TRANSE,
+    "transh": TRANSH,
+    "transr": TRANSR,
+    "rescal": RESCAL,
+    "distmult": DISTMULT,
+    "complex": COMPLEX,
+}
+
+
+class EmbeddingModel(nn.Module):
+    """The vectors of entities and relations, and how they score."""
+
+    supports: Tensor
+
+    def __init__(
+        self, scoring: Scoring, num_entities: int, num_relations: int, width: int, norm: int, supports: Tensor
+    ) -> None:
+        """Start at random, each vector about one long; a matrix of a translation starts near the identity.
+
+        Args:
+            scoring: one of `SCORINGS`.
+            num_entities: the table has one row more, zero, for entities that training has not seen.
+            num_relations: background relations, then those of the tasks.
+            width: d.
+            norm: 1 or 2, of distances.
+            supports: shape (num_tasks, K, 2), the examples by which the relations of the tasks are found again.
+        """
+        super().__init__()
+        self.scoring, self.norm = scoring, norm
+        size = scoring.parts * width
+        self.entities = nn.Embedding(num_entities + 1, size, sparse=True)
+        nn.init.normal_(self.entities.weight, std=size**-0.5)
+        nn.init.zeros_(self.entities.weight[-1])
+        shapes = {"vectors": (size,), "normals": (size,), "matrices": (size, size)}
+        self.relations = nn.ParameterDict(
+            {name: torch.randn(num_relations, *shapes[name]) * size**-0.5 for name in scoring.tables}
+        )
+        if scoring.is_unit and "matrices" in self.relations:
+            self.relations["matrices"].data.mul_(0.1).add_(torch.eye(size))
+        self.register_buffer("supports", supports)
+
+    def entity_vectors(self, ids: Tensor) -> Tensor:
+        """Return the vectors of entities."""
+        vectors = self.entities(ids)
+        return unit(vectors) if self.scoring.is_unit else vectors
+
+    def tables(self) -> dict[str, Tensor]:
+        """Return what is kept of all relations."""
+        return dict(self.relations.items())
+
+    def score(self, vectors: Tensor, relations: Relations, backwards: Tensor | None = None) -> Tensor:
+        """Score entities as tails of a given head; in rows that go backwards, as heads of a given tail.
+
+        Args:
+            vectors: shape (b, 1 + n, d), in each row the given entity, then those that it is compared with.
+            relations: of the rows.
+            backwards: shape (b,); None goes forwards everywhere.
+
+        Returns:
+            shape (b, n).
+        """
+        scoring = self.scoring
+        given, others = scoring.place(vectors, relations).split([1, vectors.shape[1] - 1], 1)
+        expected = scoring.tail_of(given, relations)
+        if backwards is not None:
+            expected = torch.where(backwards[:, None, None], scoring.head_of(given, relations), expected)
+        return scoring.compare(expected, others, self.norm)

@@ -1,0 +1,209 @@
+"""Any model of PyKEEN as a method, `pykeen:RotatE`: its scores, loss and constraints, our trainer and our protocol.
+
+It learns from the triples that the embedding methods learn from. PyKEEN is an extra: `tripleshot[pykeen]`.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tripleshot.arrays import IntArray
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.negatives import CorruptedBatch, CorruptingSampler, Triples, collect_triples
+from tripleshot.errors import InputError, nearest
+from tripleshot.methods.known_supports import KnownSupports
+from tripleshot.methods.learner import Learner
+from tripleshot.methods.protocol import FloatArray
+from tripleshot.methods.settings import LearningSettings
+from tripleshot.training.checkpoints import load_weights, weight_shapes
+from tripleshot.training.optimizers import OptimizerKind
+from tripleshot.training.runs import load_vocabulary
+from tripleshot.training.trainer import Losses, Stage
+
+SCORED_AT_ONCE = 4096  # candidates; it bounds memory
+NUM_COMPARED = 64  # random tails that a new relation's examples are set against
+
+
+@dataclass(frozen=True)
+class PyKEENSettings(LearningSettings):
+    """Everything that decides how a model of PyKEEN learns; what is not here is as PyKEEN has it.
+
+    Attributes:
+        width: d, size of the embeddings, for models that let one choose it.
+        batch_size: B, true triples of a step.
+        num_negatives: wrong triples for each of them.
+        bernoulli: replace the head more often where a head has many tails; else as often as not.
+        filtered: redraw wrong triples that are known to be true.
+        optimizer: which one.
+    """
+
+    width: int = 100
+    batch_size: int = 1024
+    num_negatives: int = 16
+    bernoulli: bool = True
+    filtered: bool = False
+    optimizer: OptimizerKind = "adam"
+
+
+class PyKEENFamily:
+    """Makes methods of one model of PyKEEN: it stands where a class of methods stands."""
+
+    Settings = PyKEENSettings
+
+    def __init__(self, variant: str) -> None:
+        """Choose a model by the name that PyKEEN gives it."""
+        if find_spec("pykeen") is None:
+            raise InputError(f"pykeen:{variant} needs PyKEEN: pip install 'tripleshot[pykeen]'")
+        from pykeen.models import model_resolver  # type: ignore[missing-import]
+
+        if variant.lower() not in {name.lower() for name in model_resolver.options}:
+            similar = nearest(variant.lower(), sorted(model_resolver.options))
+            raise InputError(f"PyKEEN has no model {variant!r}{similar}")
+        self.variant = variant
+
+    def __call__(self) -> "PyKEENMethod":
+        """Make the method with default settings."""
+        return PyKEENMethod(self.variant)
+
+    def with_settings(self, settings: dict[str, Any], device: str = "cpu") -> "PyKEENMethod":
+        """Make the method from settings as a run keeps them."""
+        return PyKEENMethod(self.variant, PyKEENSettings(**settings), device)
+
+    @property
+    def presets(self) -> dict[str, Callable[[], PyKEENSettings]]:
+        """Where settings start from."""
+        return {"fast": PyKEENSettings}
+
+
+class _Kept(nn.Module):
+    """A model of PyKEEN, and the examples by which the relations of the tasks are found again."""
+
+    supports: Tensor
+
+    def __init__(self, model: Any, supports: Tensor) -> None:  # noqa: ANN401 (PyKEEN is an extra)
+        super().__init__()
+        self.model = model
+        self.register_buffer("supports", supports)
+
+
+class PyKEENMethod(Learner[PyKEENSettings, _Kept]):
+    """A model of PyKEEN on one dataset."""
+
+    def __init__(self, variant: str, settings: PyKEENSettings | None = None, device: str = "cpu") -> None:
+        """Choose a model and its settings; it is made when the dataset is known."""
+        super().__init__(settings or PyKEENSettings(), device)
+        self.variant = variant
+
+    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
+        """Make an untrained model, and return how it is trained, on the examples of valid and test tasks, too."""
+        settings, num_entities = self.settings, dataset.graph.num_entities
+        triples = collect_triples(dataset, shots)
+        self._make(triples, num_entities)
+        sampler = CorruptingSampler(
+            triples, num_entities, settings.batch_size, settings.num_negatives, settings.bernoulli, settings.filtered
+        )
+        return [
+            self.stage(
+                "embedding",
+                lambda step, chance: self._losses(sampler.draw(chance)),
+                bool(dataset.valid),
+                settings.optimizer,
+            )
+        ]
+
+    def _make(self, triples: Triples, num_entities: int) -> None:
+        from pykeen.models import model_resolver  # type: ignore[missing-import]
+        from pykeen.triples import CoreTriplesFactory  # type: ignore[missing-import]
+
+        columns = np.stack([triples.heads, triples.relations, triples.tails], axis=1)
+        factory = CoreTriplesFactory(torch.from_numpy(columns), num_entities, triples.num_relations)
+        sizes = inspect.signature(model_resolver.lookup(self.variant)).parameters
+        width: dict[str, Any] = {"embedding_dim": self.settings.width} if "embedding_dim" in sizes else {}
+        try:
+            torch.manual_seed(self.settings.seed)
+            seed = self.settings.seed
+            model = model_resolver.make(self.variant, triples_factory=factory, random_seed=seed, **width)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"PyKEEN cannot make {self.variant} of these triples alone: {error}") from None
+        self.module = _Kept(model, torch.from_numpy(triples.supports)).to(self.device)
+        self.first_task = triples.num_relations - len(triples.supports)
+        self.num_entities = num_entities
+        self._known = KnownSupports(triples.supports)
+        self._alike: dict[bytes, int] = {}
+
+    def forget(self) -> None:
+        """Bring the weights back to where the model wants them, as PyKEEN does after every update."""
+        self.module.model.post_parameter_update()
+        self._alike.clear()
+
+    def _losses(self, batch: CorruptedBatch) -> Losses:
+        model = self.module.model
+        model.post_parameter_update()
+        triples = torch.from_numpy(_as_triples(batch)).to(self.device)  # (b, 1 + n, 3)
+        positive = model.score_hrt(triples[:, 0])
+        negative = model.score_hrt(triples[:, 1:].flatten(0, 1)).view(len(triples), -1)
+        loss = model.loss.process_slcwa_scores(positive, negative, num_entities=self.num_entities)
+        return {"loss": loss + model.collect_regularization_term()}
+
+    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+        """Score tails, and no other entities, a bounded number at a time."""
+        self.module.eval()
+        relation = self._relation_of(support)
+        scores = [np.empty(0, dtype=np.float32)]
+        with torch.inference_mode():
+            asked = torch.tensor([[head, relation]], device=self.device)
+            for start in range(0, len(tails), SCORED_AT_ONCE):
+                part = torch.from_numpy(tails[start : start + SCORED_AT_ONCE].astype(np.int64)).to(self.device)
+                scores.append(self.module.model.score_t(asked, tails=part)[0].cpu().numpy())
+        return np.concatenate(scores)
+
+    def _relation_of(self, support: IntArray) -> int:
+        """Return the relation that was trained with these examples, else the one that suits them best."""
+        task = self._known.find(support)
+        if task is not None:
+            return self.first_task + task
+        key = self._known.key(support)
+        if key not in self._alike:
+            self._alike[key] = self._most_alike(support)
+        return self._alike[key]
+
+    @torch.inference_mode()
+    def _most_alike(self, support: IntArray) -> int:
+        """Return the relation that tells the examples' tails best from random ones."""
+        chance = np.random.default_rng(self.settings.seed)
+        drawn = chance.integers(self.num_entities, size=(len(support), NUM_COMPARED))
+        tails = torch.from_numpy(np.concatenate([support[:, 1:], drawn], axis=1)).to(self.device)
+        heads = torch.from_numpy(support[:, 0].astype(np.int64)).to(self.device)
+        shares = []
+        for relation in range(self.first_task + len(self._known)):
+            asked = torch.stack([heads, torch.full_like(heads, relation)], dim=1)
+            scores = self.module.model.score_t(asked, tails=tails)
+            shares.append(float((scores[:, :1] > scores[:, 1:]).double().mean()))
+        return int(np.argmax(shares))
+
+    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+        """Take the weights of a run on a graph of the same names."""
+        trained = load_vocabulary(folder)
+        if trained is not None and not trained.fits(dataset.graph):
+            raise InputError(f"{folder}: a PyKEEN model knows no names but those it was trained with; train it again")
+        shots = weight_shapes(folder).get("supports", (0, 1, 2))[1]
+        self._make(collect_triples(dataset, shots), dataset.graph.num_entities)
+        load_weights(self.module, folder)
+        self.forget()
+        self.module.eval()
+
+
+def _as_triples(batch: CorruptedBatch) -> IntArray:
+    """Return heads, relations and tails, shape (b, 1 + n, 3), the true triple first."""
+    others = batch.entities[:, 1:]
+    given = np.broadcast_to(batch.entities[:, :1], others.shape)
+    turned = batch.backwards[:, None]
+    relations = np.broadcast_to(batch.relations[:, None], others.shape)
+    return np.stack([np.where(turned, others, given), relations, np.where(turned, given, others)], axis=2)

@@ -1,0 +1,1 @@
+"""Methods that look at what joins head and tail: links, paths, walks, examples."""

@@ -1,0 +1,127 @@
+"""Relation paths of one or two steps that join the examples of a relation, and how far each can be trusted.
+
+A path type such as (plays for, league of) is a rule: from a head, walk along it, and every entity reached is a
+prediction. Its confidence is counted on the examples alone. A path type travels as one number, see `PathTypes`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tripleshot import arrays
+from tripleshot.arrays import IntArray
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.pair_index import NOTHING
+
+MAX_MIDDLE_DEGREE = 2000  # a hub joins everything to everything
+MAX_WALKS = 5_000_000  # bounds the memory of one start to some 200 MB, on any graph
+SMOOTHING = 2.0  # a rule seen once is not yet certain
+
+
+@dataclass(frozen=True)
+class PathTypes:
+    """Numbers path types: first relation * base + second relation + 1, with 0 for no second step."""
+
+    base: int
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> "PathTypes":
+        """Number the path types of a graph over its relations and their inverses."""
+        return cls(2 * graph.num_relations + 1)
+
+    def encode(self, first: IntArray, second: IntArray | int = -1) -> npt.NDArray[np.int64]:
+        """Return the number of each path type; a second relation of -1 means there is no second step."""
+        return first.astype(np.int64) * self.base + second + 1
+
+    def decode(self, path_type: int) -> tuple[int, ...]:
+        """Return the one or two relations of a path type."""
+        first, second = divmod(path_type, self.base)
+        return (first,) if second == 0 else (first, second - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class PathRules:
+    """Path types that join at least one example.
+
+    Attributes:
+        path_types: shape (n,), sorted.
+        confidence: shape (n,), examples joined / (entities reached from their heads + smoothing).
+    """
+
+    path_types: npt.NDArray[np.int64]
+    confidence: npt.NDArray[np.float64]
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """What a tail earns for each rule that reaches it: -log(1 - confidence), so that evidence adds up."""
+        return -np.log1p(-self.confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Where walks from one entity end, each path type and end once.
+
+    Attributes:
+        path_types: shape (n,).
+        ends: shape (n,), the entity reached.
+    """
+
+    path_types: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+
+def walk(
+    graph: KnowledgeGraph, start: int, wanted: npt.NDArray[np.int64] | None = None, hidden: int = NOTHING
+) -> Walks:
+    """Take all walks of one and two steps from an entity, or only those of the wanted path types.
+
+    A hidden relation is not walked along. Middle entities with more than `MAX_MIDDLE_DEGREE` edges are not walked
+    through, and of more than `MAX_WALKS` walks the first in file order are taken.
+    """
+    adjacency, types = graph.adjacency, PathTypes.of(graph)
+    relations, middles = adjacency.edges(start)
+    if wanted is not None:
+        useful = np.isin(relations, wanted // types.base)
+        relations, middles = relations[useful], middles[useful]
+    degrees = graph.degrees[middles]
+    passable = degrees <= MAX_MIDDLE_DEGREE
+    passable &= np.cumsum(degrees * passable) <= MAX_WALKS
+    positions, owners = arrays.expand(adjacency.offsets, middles[passable])
+    path_types = np.concatenate(
+        [types.encode(relations), types.encode(relations[passable][owners], adjacency.relations[positions])]
+    )
+    ends = np.concatenate([middles, adjacency.entities[positions]]).astype(np.int64)
+    kept = ends != start
+    if hidden != NOTHING:
+        first, second = np.divmod(path_types, types.base)
+        kept &= (first % graph.num_relations != hidden) & (
+            (second == 0) | ((second - 1) % graph.num_relations != hidden)
+        )
+    if wanted is not None:
+        kept &= np.isin(path_types, wanted)
+    return Walks(*np.divmod(np.unique(path_types[kept] * graph.num_entities + ends[kept]), graph.num_entities))
+
+
+def mine_path_rules(graph: KnowledgeGraph, support: IntArray) -> PathRules:
+    """Collect every path type that joins some example's head to its tail, and count how often it is right."""
+    walks = [walk(graph, int(head)) for head, _ in support]
+    joining = [w.path_types[w.ends == tail] for w, tail in zip(walks, support[:, 1], strict=True)]
+    rules, hits = np.unique(np.concatenate(joining), return_counts=True)
+    reached = np.concatenate([w.path_types for w in walks])
+    num_reached = np.bincount(np.searchsorted(rules, reached[np.isin(reached, rules)]), minlength=len(rules))
+    return PathRules(rules, hits / (num_reached + SMOOTHING))
+
+
+def path_scores(graph: KnowledgeGraph, rules: PathRules, head: int, tails: IntArray) -> npt.NDArray[np.float64]:
+    """Sum, for each tail, the weights of the rules whose walks from the head reach it."""
+    if not len(rules.path_types) or not len(tails):
+        return np.zeros(len(tails))
+    walks = walk(graph, head, rules.path_types)
+    asked, inverse = np.unique(tails, return_inverse=True)
+    places = np.minimum(np.searchsorted(asked, walks.ends), len(asked) - 1)
+    reached = asked[places] == walks.ends
+    earned = rules.weights[np.searchsorted(rules.path_types, walks.path_types[reached])]
+    scores = np.zeros(len(asked))
+    np.add.at(scores, places[reached], earned)
+    return scores[inverse]

@@ -1,0 +1,1 @@
+"""Few-shot methods of others: GMatching, FSRL, FAAN, MetaR, GANA."""

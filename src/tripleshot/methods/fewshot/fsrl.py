@@ -1,0 +1,121 @@
+"""FSRL (Zhang et al., 2020): neighbors weighed by attention, examples by a recurrent auto-encoder and attention.
+
+Pairs are encoded and matched with the prototype as in GMatching.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tripleshot.datasets.episodes import EpisodeSampler
+from tripleshot.methods.fewshot.matching import Matcher, encode_episode
+from tripleshot.methods.fewshot.matching_method import MatchingMethod, MatchingSettings
+from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
+from tripleshot.methods.losses import ranking_loss
+from tripleshot.training.trainer import Losses
+
+
+@dataclass(frozen=True)
+class FSRLSettings(MatchingSettings):
+    """Everything that decides what FSRL is and how it learns; the defaults are for two CPU cores.
+
+    Attributes:
+        reconstruction_weight: weight of the auto-encoder's loss beside the ranking loss; 0 leaves its decoder out.
+        faithful: let padded places take part in the attention to neighbors, and let the auto-encoder's loss teach the
+            examples but not the decoder, as the public code does.
+    """
+
+    encoder_dropout: float = 0.5
+    max_neighbors: int = 30
+    reconstruction_weight: float = 1e-5
+
+
+def paper() -> FSRLSettings:
+    """Return the published settings for NELL-One; they start from ComplEx, whose vectors stay as they are."""
+    return FSRLSettings(
+        steps=200_000, learning_rate=1e-4, schedule="once", warmup=0, validate_every=10_000, valid_queries=0
+    )
+
+
+class RecurrentAggregator(nn.Module):
+    """The prototype of K examples: an LSTM reads them, attention weighs what it makes of each.
+
+    With m_k the LSTM's state after example g_k, v_k = g_k + m_k, the prototype is the sum of beta_k v_k, where beta is
+    the softmax of u tanh(W v_k). A second LSTM tries to tell the examples again from the last state.
+    """
+
+    def __init__(self, width: int) -> None:
+        """Make it for pairs of codes of this width."""
+        super().__init__()
+        self.reader = nn.LSTM(2 * width, 2 * width)
+        self.teller = nn.LSTMCell(2 * width, 2 * width)
+        self.compare = nn.Linear(2 * width, width)
+        self.weigh = nn.Linear(width, 1, bias=False)  # a bias would move all logits alike
+        for layer in (self.compare, self.weigh):
+            nn.init.xavier_normal_(layer.weight)
+
+    def forward(self, examples: Tensor) -> Tensor:
+        """Return the prototype, shape (2d,), of encoded examples, shape (K, 2d)."""
+        values = examples + self.reader(examples)[0]
+        weights = self.weigh(torch.tanh(self.compare(values))).softmax(0)  # (K, 1)
+        return (weights * values).sum(0)
+
+    def tell(self, examples: Tensor) -> Tensor:
+        """Return the examples, shape (K, 2d), as the second LSTM tells them, beginning with the first."""
+        states, (_, cell) = self.reader(examples)
+        told, cell = states[-1:], cell.view(1, -1)
+        again = []
+        for _ in range(len(examples)):
+            # What it has told is both its state and its next input.
+            told, cell = self.teller(told, (told, cell))
+            again.append(told)
+        return torch.cat(again)
+
+
+class FSRL(Matcher):
+    """Neighbors to codes, pairs of codes to scores."""
+
+    def add_layers(self, width: int) -> None:
+        """Make the attention to neighbors, in which padded places take part if they count, and that to examples."""
+        self.compare = nn.Linear(2 * width, width)
+        self.weigh = nn.Linear(width, 1, bias=False)
+        for layer in (self.compare, self.weigh):
+            nn.init.xavier_normal_(layer.weight)
+        self.aggregator = RecurrentAggregator(width)
+
+    def encode(self, neighborhoods: Neighborhoods) -> Tensor:
+        """Return f(e) = tanh(sum of alpha e'), alpha the softmax of u tanh(W [r; e']), of n entities: shape (n, d)."""
+        relations = self.dropout(self.symbols.relations(neighborhoods.relations))
+        entities = self.dropout(self.symbols.entities(neighborhoods.entities))
+        logits = self.weigh(torch.tanh(self.compare(torch.cat([relations, entities], dim=1)))).squeeze(1)
+        padding = self.weigh(torch.tanh(self.compare.bias)).squeeze() if self.padded_to else None
+        weights = neighborhoods.softmax(logits, padding, self.padded_to)
+        return torch.tanh(neighborhoods.sum(weights[:, None] * entities))
+
+    def prototype(self, support: Tensor) -> Tensor:
+        """Aggregate the encoded examples: (K, 2d) to (2d,)."""
+        return self.aggregator(self.encode_pair(support))
+
+
+class FSRLMethod(MatchingMethod[FSRLSettings, FSRL]):
+    """FSRL on one dataset."""
+
+    Settings = FSRLSettings
+    Network = FSRL
+    presets = {"fast": FSRLSettings, "paper": paper}  # noqa: RUF012 (never changed)
+
+    def _losses(self, sampler: EpisodeSampler, chance: np.random.Generator) -> Losses:
+        """Rank true tails above wrong ones, and tell the examples again."""
+        settings = self.settings
+        pairs = encode_episode(self.module, self.finder, sampler.draw(chance), chance)
+        examples = self.module.encode_pair(pairs.support)
+        positive, negative = pairs.scores(self.module, self.module.aggregator(examples))
+        losses = {"ranking": ranking_loss(positive, negative, settings.margin)}
+        if settings.reconstruction_weight:
+            told = self.module.aggregator.tell(examples)
+            told = told.detach() if settings.faithful else told
+            losses["reconstruction"] = settings.reconstruction_weight * functional.mse_loss(told, examples)
+        return losses

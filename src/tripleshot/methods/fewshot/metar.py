@@ -1,0 +1,179 @@
+"""MetaR (Chen et al., 2019): a relation's vector is made from its examples and moved by the gradient of their loss.
+
+Each example's head and tail go through a small network, the mean over the examples is R; a tail is scored by how near
+it lies to head + R', where R' = R - beta G and G is the gradient of the examples' own loss in R.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tripleshot.arrays import IntArray
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.task_batches import TaskBatchSampler
+from tripleshot.methods.episode_settings import MetaSettings, batches_of
+from tripleshot.methods.fewshot.gradient_step import (
+    PART,
+    distance_loss,
+    draw_wrong_tails,
+    embed,
+    relation_gradient,
+)
+from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights, trained_size
+from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.learner import Learner
+from tripleshot.methods.protocol import FloatArray
+from tripleshot.training.trainer import Losses, Stage
+
+
+@dataclass(frozen=True)
+class MetaRSettings(MetaSettings):
+    """Everything that decides what MetaR is and how it learns.
+
+    Attributes:
+        dropout: rate in the network that makes a relation's vector.
+        faithful: train as the public code does: the examples' loss is minimised, too, their gradient is divided by the
+            number of relations in a step, and from the first validation on there is no dropout and batch norm is fixed.
+    """
+
+    patience: int = 30
+    faithful: bool = False
+
+
+def paper() -> MetaRSettings:
+    """Return the published settings for NELL-One."""
+    return MetaRSettings()
+
+
+def fast() -> MetaRSettings:
+    """Return settings for two CPU cores: fewer relations a step, but more queries of each."""
+    return MetaRSettings(batch_size=8192, relations_per_step=256, steps=20_000)
+
+
+PRESETS = {"fast": fast, "paper": paper}
+
+
+class ExampleLayer(nn.Module):
+    """A linear layer and a batch norm with a channel for each example, as published."""
+
+    def __init__(self, width: int, new_width: int, shots: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, new_width)
+        self.norm = nn.BatchNorm1d(shots)
+        nn.init.xavier_normal_(self.linear.weight)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map shape (T, K, width) to (T, K, new_width); more examples take the channels in turns."""
+        states, norm = self.linear(states), self.norm
+        if states.shape[1] == norm.num_features:
+            return norm(states)
+        turns = torch.arange(states.shape[1], device=states.device) % norm.num_features
+        trained = (norm.get_buffer("running_mean"), norm.get_buffer("running_var"), norm.weight, norm.bias)
+        mean, variance, weight, bias = (channels[turns] for channels in trained)
+        return functional.batch_norm(states, mean, variance, weight, bias, training=False, eps=norm.eps)
+
+
+class MetaR(nn.Module):
+    """Entity vectors, and the network that makes a relation's vector from examples."""
+
+    def __init__(self, num_entities: int, shots: int, width: int, dropout: float) -> None:
+        """Start at random, entities about one long; the last is one that training has not seen, and stays zero."""
+        super().__init__()
+        self.entities = nn.Embedding(num_entities + 1, width, sparse=True)
+        nn.init.normal_(self.entities.weight, std=width**-0.5)
+        nn.init.zeros_(self.entities.weight[-1])
+        self.first = ExampleLayer(2 * width, 5 * width, shots)
+        self.second = ExampleLayer(5 * width, 2 * width, shots)
+        self.third = ExampleLayer(2 * width, width, shots)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, support: Tensor) -> Tensor:
+        """Return R of each relation, shape (T, d), from vectors of its examples, shape (T, K, 2, d)."""
+        states = support.flatten(2)
+        for layer in (self.first, self.second):
+            states = self.dropout(functional.leaky_relu(layer(states)))
+        return self.third(states).mean(1)
+
+
+class MetaRMethod(Learner[MetaRSettings, MetaR]):
+    """MetaR on one dataset."""
+
+    Settings = MetaRSettings
+    presets = PRESETS
+
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
+        """Make an untrained network for the vocabulary of a dataset."""
+        self.dataset = dataset
+        torch.manual_seed(self.settings.seed)
+        width, dropout = self.settings.width, self.settings.dropout
+        self.module = MetaR(dataset.graph.num_entities, shots, width, dropout).to(self.device)
+        self._relation: LastSupport[Tensor] = LastSupport()
+
+    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
+        """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
+        self.prepare(dataset, shots)
+        if self.settings.pretrained:
+            self._start_from(Path(self.settings.pretrained))
+        sampler = batches_of(self.settings, dataset, shots)
+        return [self.stage("episodes", lambda step, chance: self._losses(sampler, step, chance), bool(dataset.valid))]
+
+    def forget(self) -> None:
+        """Drop the relation that was asked about last."""
+        self._relation.forget()
+
+    @torch.no_grad()
+    def _start_from(self, folder: Path) -> None:
+        graph = self.dataset.graph
+        symbols = SymbolVectors(graph.num_entities, graph.num_relations, self.settings.width)
+        symbols.start_from(folder, self.dataset)
+        self.module.entities.weight.copy_(symbols.entities.weight)
+
+    def _losses(self, sampler: TaskBatchSampler, step: int, chance: np.random.Generator) -> Losses:
+        """Rank the queries' true tails above wrong ones, by the relations' vectors after their step."""
+        settings = self.settings
+        if settings.faithful and step >= settings.validate_every:
+            self.module.eval()
+        batch = sampler.draw(chance)
+        support, differences = embed(self.module.entities, batch)
+        relation = self.module(support)[:, None]  # (T, 1, d)
+        near, far = differences.support + relation, differences.wrong_support + relation
+        gradient = relation_gradient(near, far, settings.margin)[:, None]
+        gradient = gradient / len(relation) if settings.faithful else gradient
+        moved = relation - settings.inner_rate * gradient
+        true, wrong = differences.queries + moved, differences.wrong_queries + moved[:, None]
+        losses = {"query": distance_loss(true, wrong, settings.margin)}
+        if settings.faithful:
+            losses["support"] = distance_loss(near, far[:, :, None], settings.margin)
+        return losses
+
+    @torch.inference_mode()
+    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+        """Score tails by how near they lie to head + R'; the examples are looked at only once."""
+        self.module.eval()
+        relation = self._relation.get(support, lambda: self._adapt(support))
+        pointed = self._vectors(np.array([head]))[0] + relation
+        parts = [tails[start : start + PART] for start in range(0, len(tails), PART)]
+        scores = [-(pointed - self._vectors(part)).norm(dim=-1).cpu().numpy() for part in parts]
+        return np.concatenate([np.empty(0, dtype=np.float32), *scores])
+
+    def _adapt(self, support: IntArray) -> Tensor:
+        """Return R' of a relation that is known by its examples alone, shape (d,)."""
+        vectors = self._vectors(support)[None]
+        wrong = self._vectors(draw_wrong_tails(self.dataset.graph, support))[None]
+        relation = self.module(vectors)
+        pointed = vectors[:, :, 0] + relation[:, None]
+        gradient = relation_gradient(pointed - vectors[:, :, 1], pointed - wrong, self.settings.margin)
+        return (relation - self.settings.inner_rate * gradient)[0]
+
+    def _vectors(self, entities: IntArray) -> Tensor:
+        return self.module.entities(torch.from_numpy(np.array(entities, dtype=np.int64)).to(self.device))
+
+    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+        """Take the weights of a run; entities that the run has never seen stand at the origin."""
+        self.prepare(dataset, trained_size(folder, "first.norm.weight"))
+        restore_weights(self.module, folder, dataset.graph)
+        self.module.eval()

@@ -1,0 +1,1 @@
+"""Relation-specific context learning, the paper's model."""

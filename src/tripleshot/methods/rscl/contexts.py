@@ -1,0 +1,292 @@
+"""The subgraph extractor: pairs of entities to graph contexts of fixed size (paper, section IV-A).
+
+A context is a sequence of 4p + 3 tokens: entity-relation pairs that point to the head, then head, relation and tail,
+then relation-entity pairs that leave the tail. Each side has at most p pairs: direct neighbors first, then up to q
+distant ones, reached through a direct neighbor. Padding stands at the outer ends, so that head, relation and tail
+always have the same slots.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tripleshot.arrays import IntArray
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+
+PAD, MASK, RELATION = 0, 1, 2  # [PAD], [MASK], and the one token that stands for every few-shot relation
+NUM_SPECIAL = 3
+
+TopNeighbors = Literal["file", "rare"]
+"""Which neighbors come first when there is no chance: the order of the file, or rare relations first."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One number for everything that can stand in a context.
+
+    Special tokens come first, then the relations and their inverses, then the few-shot relations, then the entities.
+    """
+
+    num_relations: int
+    num_tasks: int
+    num_entities: int
+
+    @property
+    def first_task(self) -> int:
+        """The token of the first few-shot relation."""
+        return NUM_SPECIAL + 2 * self.num_relations
+
+    @property
+    def first_entity(self) -> int:
+        """The token of entity 0."""
+        return self.first_task + self.num_tasks
+
+    def __len__(self) -> int:
+        return self.first_entity + self.num_entities
+
+    def relations(self, ids: IntArray) -> npt.NDArray[np.int64]:
+        """Return the tokens of relations, inverses past `num_relations`."""
+        return np.asarray(ids, dtype=np.int64) + NUM_SPECIAL
+
+    def entities(self, ids: IntArray) -> npt.NDArray[np.int64]:
+        """Return the tokens of entities."""
+        return np.asarray(ids, dtype=np.int64) + self.first_entity
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """Pairs around a batch of entities, as edges that leave them; at most p each.
+
+    Attributes:
+        relations: shape (n, p), relation ids, -1 where there is no pair.
+        entities: shape (n, p), the entity at the other end.
+        num_direct: shape (n,), how many of the first pairs are direct; distant ones follow.
+        num_pairs: shape (n,), how many pairs there are in all.
+        roles: shape (n, p), what the other end is to the opposite entity; None where contexts know no roles.
+    """
+
+    relations: npt.NDArray[np.int64]
+    entities: npt.NDArray[np.int64]
+    num_direct: npt.NDArray[np.int64]
+    num_pairs: npt.NDArray[np.int64]
+    roles: npt.NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """What the contexts of a batch must not show.
+
+    Attributes:
+        relations: shape (n,), the relation whose edges are hidden, in both directions.
+        others: shape (n,), hide only the edge to this entity; None hides all edges of the relation.
+    """
+
+    relations: npt.NDArray[np.int64]
+    others: npt.NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Contexts:
+    """Graph contexts of a batch of pairs.
+
+    Attributes:
+        tokens: shape (n, 4p + 3), [PAD] at the outer ends.
+        direct_heads: shape (n,), number of direct pairs of the head; `direct_tails` of the tail.
+        roles: shape (n, 4p + 3), of the pairs' tokens; None where contexts know no roles.
+    """
+
+    tokens: npt.NDArray[np.int64]
+    direct_heads: npt.NDArray[np.int64]
+    direct_tails: npt.NDArray[np.int64]
+    roles: npt.NDArray[np.int64] | None = None
+
+
+class ContextExtractor:
+    """Draws contexts from a background graph, for whole batches at once."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        tokens: Tokens,
+        max_neighbors: int = 8,  # p
+        max_distant: int = 5,  # q
+        top: TopNeighbors = "file",
+    ) -> None:
+        """Prepare the edges of every entity in the order in which they are taken when there is no chance."""
+        if max_neighbors < 3:
+            raise ValueError("a context needs room for at least 3 neighbors a side: positions 2p - 4 and up are used")
+        self.tokens = tokens
+        self.max_neighbors = max_neighbors
+        self.max_distant = max_distant
+        adjacency = graph.adjacency
+        self._num_relations = max(graph.num_relations, 1)
+        self._offsets, self._relations, self._entities = adjacency.offsets, adjacency.relations, adjacency.entities
+        if top == "rare":
+            rows = np.repeat(np.arange(graph.num_entities), graph.degrees)
+            counts = graph.relation_counts()[self._relations % self._num_relations]
+            order = np.lexsort([counts, rows])
+            self._relations, self._entities = self._relations[order], self._entities[order]
+
+    def extract(
+        self,
+        heads: IntArray,
+        tails: IntArray,
+        relation_tokens: IntArray | int = RELATION,
+        chance: np.random.Generator | None = None,
+        hidden: Hidden | None = None,
+    ) -> Contexts:
+        """Return the contexts of (head, relation, tail) triples.
+
+        Args:
+            heads: shape (n,), entity ids.
+            tails: shape (n,), entity ids.
+            relation_tokens: what stands between them.
+            chance: chooses neighbors at random, as in training; None takes the first ones, as in validation and test.
+            hidden: edges that must not be seen: the target edge, or all edges of the target relation.
+        """
+        return self.join(heads, tails, relation_tokens, *self.sides(heads, tails, chance, hidden))
+
+    def sides(
+        self,
+        heads: IntArray,
+        tails: IntArray,
+        chance: np.random.Generator | None = None,
+        hidden: Hidden | None = None,
+    ) -> tuple[Neighbors, Neighbors]:
+        """Return what stands around the heads and around the tails; one head may be asked about with many tails."""
+        of_tails = hidden
+        if hidden is not None and hidden.others is not None:
+            of_tails = Hidden(hidden.relations, np.asarray(heads, dtype=np.int64))
+        return self.neighbors(heads, chance, hidden), self.neighbors(tails, chance, of_tails)
+
+    def join(
+        self,
+        heads: IntArray,
+        tails: IntArray,
+        relation_tokens: IntArray | int,
+        of_heads: Neighbors,
+        of_tails: Neighbors,
+    ) -> Contexts:
+        """Put the two sides together; a side of one row serves the whole batch."""
+        p = self.max_neighbors
+        tokens = np.full((max(len(heads), len(tails)), 4 * p + 3), PAD, dtype=np.int64)
+        inverted = (of_heads.relations + self._num_relations) % (2 * self._num_relations)
+        tokens[:, 0 : 2 * p : 2] = self._entity_tokens(of_heads)[:, ::-1]
+        tokens[:, 1 : 2 * p : 2] = np.where(of_heads.relations < 0, PAD, inverted + NUM_SPECIAL)[:, ::-1]
+        tokens[:, 2 * p] = self.tokens.entities(heads)
+        tokens[:, 2 * p + 1] = relation_tokens
+        tokens[:, 2 * p + 2] = self.tokens.entities(tails)
+        tokens[:, 2 * p + 3 :: 2] = np.where(of_tails.relations < 0, PAD, of_tails.relations + NUM_SPECIAL)
+        tokens[:, 2 * p + 4 :: 2] = self._entity_tokens(of_tails)
+        counts = (np.broadcast_to(side.num_direct, len(tokens)) for side in (of_heads, of_tails))
+        return Contexts(tokens, *counts)
+
+    def neighbors(
+        self, entities: IntArray, chance: np.random.Generator | None = None, hidden: Hidden | None = None
+    ) -> Neighbors:
+        """Return up to p pairs of each entity: direct ones, then up to q distant ones where there is room."""
+        p = self.max_neighbors
+        entities = np.asarray(entities, dtype=np.int64)
+        spare = 0 if hidden is None else (1 if hidden.others is not None else p)
+        relations, others, there = self._draw(entities, p + spare, chance)
+        if hidden is not None:
+            there &= ~self._is_hidden(hidden, relations, others)
+        kept = np.argsort(~there, axis=1, kind="stable")[:, :p]
+        num_direct = np.minimum(there.sum(axis=1), p)
+        empty = np.arange(p) >= num_direct[:, None]
+        relations = np.where(empty, -1, np.take_along_axis(relations, kept, axis=1))
+        others = np.where(empty, -1, np.take_along_axis(others, kept, axis=1))
+        num_pairs = num_direct.copy()
+        poor = np.flatnonzero((num_direct < p) & (num_direct > 0))
+        if self.max_distant and len(poor):
+            room = np.minimum(self.max_distant, p - num_direct[poor])
+            hidden_here = None if hidden is None else Hidden(hidden.relations[poor])
+            far_relations, far_entities, found = self._distant(entities[poor], others[poor], room, chance, hidden_here)
+            row, column = np.nonzero(np.arange(self.max_distant) < found[:, None])
+            place = num_direct[poor][row] + column
+            relations[poor[row], place] = far_relations[row, column]
+            others[poor[row], place] = far_entities[row, column]
+            num_pairs[poor] += found
+        return Neighbors(relations, others, num_direct, num_pairs)
+
+    def _distant(
+        self,
+        centers: npt.NDArray[np.int64],
+        middles: npt.NDArray[np.int64],
+        room: npt.NDArray[np.int64],
+        chance: np.random.Generator | None,
+        hidden: Hidden | None,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Choose second-order pairs, a few from each distinct direct neighbor, so that no hub floods the choice.
+
+        Without chance they are taken in turns: the first edge of each neighbor, then the second of each, and so on.
+        """
+        rows, p = middles.shape
+        each = self.max_distant + 1  # one may lead back
+        repeated = (middles[:, :, None] == middles[:, None, :]) & np.tri(p, k=-1, dtype=bool)
+        usable = (middles >= 0) & (middles != centers[:, None]) & ~repeated.any(axis=2)
+        relations, ends, there = self._draw(np.where(usable, middles, 0).ravel(), each, chance)
+        relations, ends = relations.reshape(rows, p * each), ends.reshape(rows, p * each)
+        there = there.reshape(rows, p, each) & usable[:, :, None]
+        there = there.reshape(rows, p * each) & (ends != centers[:, None])
+        if hidden is not None:
+            there &= ~self._is_hidden(hidden, relations, ends)
+        turns = np.arange(each)[None, :] * p + np.arange(p)[:, None]
+        keys = (
+            np.broadcast_to(turns.ravel() / turns.size, there.shape) if chance is None else chance.random(there.shape)
+        )
+        chosen = np.argsort(np.where(there, keys, 2.0), axis=1, kind="stable")[:, : self.max_distant]
+        found = np.minimum(there.sum(axis=1), room)
+        return np.take_along_axis(relations, chosen, axis=1), np.take_along_axis(ends, chosen, axis=1), found
+
+    def _draw(
+        self, entities: npt.NDArray[np.int64], count: int, chance: np.random.Generator | None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Draw up to `count` edges of each entity without replacement (Floyd's algorithm), or take the first ones."""
+        starts = self._offsets[entities]
+        degrees = self._offsets[entities + 1] - starts
+        places = np.broadcast_to(np.arange(count), (len(entities), count))
+        there = places < degrees[:, None]
+        if chance is not None:
+            rich = np.flatnonzero(degrees > count)
+            drawn = np.empty((len(rich), count), dtype=np.int64)
+            for turn in range(count):
+                last = degrees[rich] - count + turn
+                pick = (chance.random(len(rich)) * (last + 1)).astype(np.int64)
+                taken = (drawn[:, :turn] == pick[:, None]).any(axis=1)
+                drawn[:, turn] = np.where(taken, last, pick)
+            places = places.copy()
+            places[rich] = drawn
+        edges = np.where(there, starts[:, None] + places, 0)
+        if not len(self._entities):
+            return np.full(there.shape, -1), np.full(there.shape, -1), there
+        return self._relations[edges].astype(np.int64), self._entities[edges].astype(np.int64), there
+
+    def _is_hidden(
+        self, hidden: Hidden, relations: npt.NDArray[np.int64], others: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        same = relations % self._num_relations == hidden.relations[:, None]
+        return same if hidden.others is None else same & (others == hidden.others[:, None])
+
+    def _entity_tokens(self, side: Neighbors) -> npt.NDArray[np.int64]:
+        return np.where(side.entities < 0, PAD, side.entities + self.tokens.first_entity)
+
+    def positions(self, contexts: Contexts) -> npt.NDArray[np.int64]:
+        """Return the position index of each token as the paper's figure draws them; 0 for [PAD].
+
+        With k = 1 for direct and 2 for distant pairs: 2p - 2k and 2p - 2k + 1 on the head's side, 2p, 2p + 1 and
+        2p + 2 for head, relation and tail, 2p + 2k + 1 and 2p + 2k + 2 on the tail's side.
+        """
+        p = self.max_neighbors
+        positions = np.zeros_like(contexts.tokens)
+        pair = np.arange(p)
+        head_hops = np.where(pair < contexts.direct_heads[:, None], 1, 2)[:, ::-1]
+        tail_hops = np.where(pair < contexts.direct_tails[:, None], 1, 2)
+        positions[:, 0 : 2 * p : 2] = 2 * p - 2 * head_hops
+        positions[:, 1 : 2 * p : 2] = 2 * p - 2 * head_hops + 1
+        positions[:, 2 * p : 2 * p + 3] = [2 * p, 2 * p + 1, 2 * p + 2]
+        positions[:, 2 * p + 3 :: 2] = 2 * p + 2 * tail_hops + 1
+        positions[:, 2 * p + 4 :: 2] = 2 * p + 2 * tail_hops + 2
+        return np.where(contexts.tokens == PAD, 0, positions)

@@ -1,0 +1,1 @@
+"""The trainer, its budget, and runs on disk."""

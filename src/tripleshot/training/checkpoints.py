@@ -1,0 +1,152 @@
+"""Weights on disk, and all of a training's state: weights, optimizers, random generators, and how far it has come.
+
+A file is safetensors with a JSON header: nothing is pickled. It is replaced in one step, so that a run killed at any
+moment leaves the last good one.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from tripleshot.arrays import IntArray
+from tripleshot.atomic import write_file
+from tripleshot.errors import InputError
+
+WEIGHTS = "weights.safetensors"
+
+
+def save_weights(module: nn.Module, folder: Path, name: str = WEIGHTS) -> None:
+    """Write the current weights in one step."""
+    state = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
+    write_file(folder / name, save(state))
+
+
+def load_weights(
+    module: nn.Module,
+    folder: Path,
+    rows: Mapping[str, IntArray] | None = None,
+    name: str = WEIGHTS,
+    only_own: bool = False,
+) -> None:
+    """Read weights that fit the module, or whose `rows`, by the name of the weights, fit it.
+
+    With `only_own` the file may hold more than the module has: an ablation starts from the whole network's.
+    """
+    path = folder / name
+    try:
+        state = load_file(path)
+        for part, taken in (rows or {}).items():
+            state[part] = state[part][torch.from_numpy(taken)]
+        if only_own:
+            state = {part: state[part] for part in module.state_dict() if part in state}
+        module.load_state_dict(state)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: not readable as weights: {error}") from None
+    except RuntimeError as error:
+        raise InputError(f"{path}: belongs to another configuration: {str(error).splitlines()[-1].strip()}") from None
+
+
+def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a run's weights, by name, without reading them."""
+    path = folder / WEIGHTS
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: not readable as weights: {error}") from None
+
+
+@dataclass
+class TrainingProgress:
+    """How far a training has come.
+
+    Attributes:
+        stage: index of the stage that is running.
+        step: steps done in that stage.
+        best_mrr: the best validation so far, -1 before the first.
+        best_step: when it was.
+        worse_in_a_row: validations since then.
+        seconds: time of the steps alone, earlier sittings included.
+        spent: all time since the first step, earlier sittings included: steps, validations, checkpoints.
+        stage_began: what was spent when the stage began.
+        validating: seconds of the validations in `spent`; `validations` says how many there were.
+        validated_at: where in the stage the last validation was, in steps of its pace.
+        loss_sums: sums of the losses since they were last logged; `loss_count` says over how many steps.
+        finished: nothing is left to do.
+    """
+
+    stage: int = 0
+    step: int = 0
+    best_mrr: float = -1.0
+    best_step: int = 0
+    worse_in_a_row: int = 0
+    seconds: float = 0.0
+    spent: float = 0.0
+    stage_began: float = 0.0
+    validating: float = 0.0
+    validations: int = 0
+    validated_at: float = 0.0
+    loss_sums: dict[str, float] = field(default_factory=dict)
+    loss_count: int = 0
+    finished: bool = False
+
+
+def save_checkpoint(
+    path: Path,
+    module: nn.Module,
+    optimizers: list[torch.optim.Optimizer],
+    chance: np.random.Generator,
+    progress: TrainingProgress,
+) -> None:
+    """Write everything that the next step depends on."""
+    tensors = {f"module.{name}": value for name, value in module.state_dict().items()}
+    for number, optimizer in enumerate(optimizers):
+        for index, state in optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
+    tensors["torch"] = torch.get_rng_state()
+    header = {"progress": asdict(progress), "numpy": chance.bit_generator.state}
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_file(path, save(contiguous, {"state": json.dumps(header)}))
+
+
+def load_checkpoint(
+    path: Path,
+    module: nn.Module,
+    optimizers_of: Any,  # noqa: ANN401 (a function from the stage to its optimizers)
+    chance: np.random.Generator,
+) -> tuple[list[torch.optim.Optimizer], TrainingProgress]:
+    """Put a training back to where it was; `optimizers_of` makes the optimizers of a stage."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads(file.metadata()["state"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: not a readable checkpoint: {error}") from None
+    progress = TrainingProgress(**header["progress"])
+    try:
+        module.load_state_dict(_below(tensors, "module."))
+    except RuntimeError as error:
+        raise InputError(f"{path}: belongs to another configuration: {str(error).splitlines()[-1].strip()}") from None
+    optimizers = optimizers_of(progress.stage)
+    for number, optimizer in enumerate(optimizers):
+        states: dict[int, dict[str, Tensor | int]] = {}
+        for name, value in _below(tensors, f"optimizer.{number}.").items():
+            index, _, key = name.partition(".")
+            is_count = value.dtype == torch.int64 and not value.dim()  # SparseAdam counts its steps in a plain int
+            states.setdefault(int(index), {})[key] = int(value) if is_count else value
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": states})
+    torch.set_rng_state(tensors["torch"])
+    chance.bit_generator.state = header["numpy"]
+    return optimizers, progress
+
+
+def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

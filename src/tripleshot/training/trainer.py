@@ -1,0 +1,293 @@
+"""The trainer: stages of steps, validation, the best model kept, checkpoints, resume.
+
+It knows no model. A stage gives losses for a step; what they depend on is the step, the weights and two random
+generators, all of which are in the checkpoint: a run that was stopped and resumed ends with the same weights, to the
+bit, as one that was not (one thread, one process).
+"""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tripleshot.errors import TripleshotError
+from tripleshot.training.budget import pace_of
+from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
+from tripleshot.training.distributed import anyone, from_leader, in_parallel, rank, wait_for_all
+from tripleshot.training.log import LOG, shorten_log, write_log
+from tripleshot.training.optimizers import OptimizerKind, make_optimizers
+from tripleshot.training.schedules import Schedule, learning_rate
+
+CHECKPOINT = "checkpoint.safetensors"
+LOG_EVERY = 100
+
+Losses = dict[str, Tensor]
+LossFunction = Callable[[int, np.random.Generator], Losses]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One phase of training, with optimizers of its own.
+
+    Attributes:
+        name: for the log.
+        losses: given the step and the random generator, returns named losses; their sum is minimised.
+        steps: how many.
+        learning_rate: of the optimizer, at its height.
+        schedule: how it goes down.
+        warmup: steps over which it rises.
+        validates: whether dev decides which weights are kept.
+        finished: what to do once it is over.
+        optimizer: what updates the weights.
+    """
+
+    name: str
+    losses: LossFunction
+    steps: int
+    learning_rate: float
+    schedule: Schedule = "stepwise"
+    warmup: int = 200
+    validates: bool = False
+    finished: Callable[[], None] | None = None
+    optimizer: OptimizerKind = "adam"
+
+
+@dataclass(frozen=True)
+class Watching:
+    """How training is watched over.
+
+    Attributes:
+        validate_every: steps between validations.
+        patience: validations without a better one before training stops; 0 never stops early.
+        checkpoint_every: steps between checkpoints.
+        clip: largest norm of the gradient of the dense weights; 0 does not clip.
+        budget: seconds of training, validations and checkpoints included; it takes the place of the number of steps,
+            of which only the proportions are kept (see `pacing`). 0 trains for the stages' steps.
+    """
+
+    validate_every: int = 1000
+    patience: int = 10
+    checkpoint_every: int = 500
+    clip: float = 5.0
+    budget: float = 0.0
+
+
+class Observer(Protocol):
+    """Someone who watches: the progress display."""
+
+    def begin(self, stage: Stage, step: int) -> None:
+        """A stage begins, or goes on at a step."""
+        ...
+
+    def advance(self, step: int, losses: dict[str, float], best_mrr: float) -> None:
+        """A step is done."""
+        ...
+
+
+@runtime_checkable
+class ClockObserver(Observer, Protocol):
+    """An observer that also wants to know about the time, where there is a budget."""
+
+    def pass_time(self, spent: float, budget: float) -> None:
+        """So many seconds of the budget are spent."""
+        ...
+
+
+class StoppedError(TripleshotError):
+    """The user stopped the training; everything is saved."""
+
+
+class Trainer:
+    """Runs stages over one module, writing into one folder."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        stages: list[Stage],
+        folder: Path,
+        seed: int,
+        validate: Callable[[], float],
+        keep: Callable[[], None],
+        watching: Watching,
+        observer: Observer | None = None,
+    ) -> None:
+        """Prepare a training.
+
+        Args:
+            module: what learns.
+            stages: what it goes through.
+            folder: where checkpoint and log are written.
+            seed: of everything random.
+            validate: returns the dev MRR of the current weights.
+            keep: saves the current weights as the best.
+            watching: intervals and patience.
+            observer: is told about every step.
+        """
+        self.module, self.stages, self.folder, self.seed = module, stages, folder, seed
+        self.validate, self.keep, self.watching, self.observer = validate, keep, watching, observer
+        self.progress = TrainingProgress()
+        self.chance = np.random.default_rng([seed, rank()])
+        self.optimizers: list[torch.optim.Optimizer] = []
+        self._ticked = 0.0
+        self._asked_to_stop = False
+        self._leads = rank() == 0
+
+    def run(self, resume: bool = False) -> TrainingProgress:
+        """Train to the end, from the beginning or from the last checkpoint."""
+        path = self.folder / CHECKPOINT
+        if resume and path.exists():
+            self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.chance)
+            if self._leads:
+                names = [stage.name for stage in self.stages]
+                shorten_log(self.folder / LOG, names, self.progress.stage, self.progress.step)
+        else:
+            torch.manual_seed(self.seed + rank())
+            self.optimizers = self._optimizers_of(0)
+            if self._leads:
+                write_log(self.folder / LOG, None)
+        with self._stopping_gently():
+            while not self.progress.finished:
+                self._run_stage(self.stages[self.progress.stage])
+        wait_for_all()
+        return self.progress
+
+    def _run_stage(self, stage: Stage) -> None:
+        state = self.progress
+        if self.observer:
+            self.observer.begin(stage, state.step)
+        self.module.train()
+        losses_of = in_parallel(self.module, stage.losses)
+        pace = pace_of(self.stages, state, self.watching.validate_every, self.watching.budget)
+        self._ticked = time.perf_counter()
+        while not pace.is_over() and not self._has_lost_patience(stage):
+            started = time.perf_counter()
+            losses = self._step(stage, losses_of, pace.position())
+            state.loss_sums = {name: state.loss_sums.get(name, 0.0) + value for name, value in losses.items()}
+            state.loss_count += 1
+            state.step += 1
+            state.seconds += time.perf_counter() - started
+            self._tick()
+            if state.step % LOG_EVERY == 0 or pace.is_over():
+                self._log({"losses": {name: total / state.loss_count for name, total in state.loss_sums.items()}})
+                state.loss_sums, state.loss_count = {}, 0
+            if stage.validates and pace.is_time_to_validate():
+                self._validate(pace.position())
+            self._tell(losses)
+            stop = anyone(self._asked_to_stop)
+            if stop or state.step % self.watching.checkpoint_every == 0:
+                self._save()
+            if stop:
+                raise StoppedError(f"stopped at step {state.step} of {stage.name}; --resume goes on from there")
+        self._finish_stage(stage)
+
+    def _tick(self) -> float:
+        """Count the time since the last tick as spent, and return it. With a budget all processes go by one clock."""
+        now = time.perf_counter()
+        elapsed, self._ticked = now - self._ticked, now
+        if self.watching.budget:
+            elapsed = from_leader(elapsed)
+        self.progress.spent += elapsed
+        return elapsed
+
+    def _tell(self, losses: dict[str, float]) -> None:
+        if self.watching.budget and isinstance(self.observer, ClockObserver):
+            self.observer.pass_time(self.progress.spent, self.watching.budget)
+        if self.observer:
+            self.observer.advance(self.progress.step, losses, self.progress.best_mrr)
+
+    def _step(self, stage: Stage, losses_of: LossFunction, position: float) -> dict[str, float]:
+        step = self.progress.step
+        rate = learning_rate(stage.schedule, stage.learning_rate, position, stage.steps, stage.warmup)
+        for optimizer in self.optimizers:
+            optimizer.zero_grad()
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+        losses = losses_of(step, self.chance)
+        total = torch.stack(list(losses.values())).sum()
+        if not torch.isfinite(total):
+            raise TripleshotError(f"the loss of {stage.name} is {total.item()} at step {step}: lower the learning rate")
+        total.backward()
+        if self.watching.clip:
+            dense = [p for p in self.module.parameters() if p.grad is not None and not p.grad.is_sparse]
+            nn.utils.clip_grad_norm_(dense, self.watching.clip)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        return {name: float(value.detach()) for name, value in losses.items()}
+
+    def _validate(self, position: float) -> None:
+        state = self.progress
+        self.module.eval()
+        mrr = from_leader(self.validate() if self._leads else 0.0)
+        self.module.train()
+        state.validating += self._tick()
+        state.validations += 1
+        state.validated_at = position
+        self._log({"valid_mrr": mrr})
+        if mrr > state.best_mrr:
+            state.best_mrr, state.best_step, state.worse_in_a_row = mrr, state.step, 0
+            if self._leads:
+                self.keep()
+        else:
+            state.worse_in_a_row += 1
+
+    def _has_lost_patience(self, stage: Stage) -> bool:
+        return stage.validates and 0 < self.watching.patience <= self.progress.worse_in_a_row
+
+    def _finish_stage(self, stage: Stage) -> None:
+        self.progress.loss_sums, self.progress.loss_count = {}, 0
+        self._log({"finished": stage.name})
+        if stage.finished and self._leads:
+            stage.finished()
+        if self.progress.stage + 1 < len(self.stages):
+            self.progress.stage += 1
+            self.progress.step = 0
+            self.progress.stage_began, self.progress.validated_at = self.progress.spent, 0.0
+            self.optimizers = self._optimizers_of(self.progress.stage)
+        else:
+            self.progress.finished = True
+            if self.progress.best_mrr < 0 and self._leads:
+                self.keep()
+        self._save()
+
+    def _optimizers_of(self, stage: int) -> list[torch.optim.Optimizer]:
+        return make_optimizers(self.module, self.stages[stage].optimizer, self.stages[stage].learning_rate)
+
+    def _save(self) -> None:
+        if self._leads:
+            save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.chance, self.progress)
+
+    def _log(self, row: dict[str, object]) -> None:
+        if not self._leads:
+            return
+        state = self.progress
+        stage = self.stages[state.stage].name
+        clock = {"spent": round(state.spent, 2)} if self.watching.budget else {}
+        row = {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **clock, **row}
+        write_log(self.folder / LOG, row)
+
+    @contextmanager
+    def _stopping_gently(self) -> Iterator[None]:
+        """Turn the first Ctrl-C into a request to save and stop after this step; the second stops at once."""
+
+        def ask(number: int, frame: FrameType | None) -> None:
+            if self._asked_to_stop:
+                raise KeyboardInterrupt
+            self._asked_to_stop = True
+
+        try:
+            before = signal.signal(signal.SIGINT, ask)
+        except ValueError:  # not in the main thread: nobody can press Ctrl-C here
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)

@@ -1,0 +1,89 @@
+import pytest
+
+from graphs import make_graph
+from tripleshot.answering.explanation import Explanation, WeightedExample, WeightedNeighbor
+from tripleshot.answering.text import as_text
+from tripleshot.graph.connections import Connection, find_connections
+from tripleshot.methods.protocol import Reason
+
+GRAPH = make_graph(
+    [
+        ("Baku", "is a city in", "Azerbaijan"),
+        ("airport", "serves", "Baku"),
+        ("Azerbaijan", "has a coast on the", "Caspian Sea"),
+        ("Iran", "has a coast on the", "Caspian Sea"),
+        ("Azerbaijan", "borders", "Iran"),
+        ("Odesa", "faces", "Black Sea"),
+        ("Jeddah", "faces", "Red Sea"),
+    ]
+)
+ID, R = GRAPH.entities.id, GRAPH.relations.id
+BACK = GRAPH.num_relations
+
+
+def near(side, relation, entity, weight, through=None):
+    local, attention = (weight, 0.01) if through is None else (None, weight)
+    return WeightedNeighbor(side, 1 if through is None else 2, relation, ID(entity), through, local, attention)
+
+
+def explanation(examples=(0.7, 0.3), neighbors=(), connections=(), reasons=()):
+    pairs = [("Odesa", "Black Sea"), ("Jeddah", "Red Sea")]
+    weighed = [WeightedExample(ID(h), ID(t), w, w) for (h, t), w in zip(pairs, examples, strict=True)]
+    return Explanation(
+        ID("Baku"), ID("Caspian Sea"), 1.0, tuple(weighed), tuple(neighbors), connections, reasons, (), None
+    )
+
+
+def test_it_reads_like_an_answer():
+    neighbors = (
+        near("head", BACK + R("serves"), "airport", 0.2),
+        near("head", R("is a city in"), "Azerbaijan", 0.8),
+        near("head", R("borders"), "Iran", 0.06, ID("Azerbaijan")),
+        near("tail", BACK + R("has a coast on the"), "Azerbaijan", 0.51),
+        near("tail", BACK + R("has a coast on the"), "Iran", 0.49),
+    )
+    connections = find_connections(GRAPH, ID("Baku"), ID("Caspian Sea"))
+    assert as_text(explanation(neighbors=neighbors, connections=connections), GRAPH).splitlines() == [
+        "Why Caspian Sea for Baku?",
+        "It resembles most the examples Odesa → Black Sea (70%) and Jeddah → Red Sea (30%).",
+        "What weighed most around Baku: is a city in → Azerbaijan (80%), ← serves — airport (20%).",
+        "Around Caspian Sea, 2 neighbors weighed about the same, among them: "
+        "← has a coast on the — Azerbaijan (51%), ← has a coast on the — Iran (49%).",
+        "Further away, by attention: Azerbaijan — borders → Iran (6%).",
+        "In the graph: Baku — is a city in → Azerbaijan — has a coast on the → Caspian Sea.",
+    ]
+
+
+def test_examples_that_weigh_the_same_are_not_told_apart():
+    assert "It resembles all 2 examples about equally." in as_text(explanation(examples=(0.52, 0.48)), GRAPH)
+
+
+def test_what_is_not_in_the_graph_is_said_plainly():
+    text = as_text(explanation(), GRAPH)
+    assert "The graph says nothing about Baku." in text
+    assert text.endswith("In the graph no link and no path of two steps joins Baku and Caspian Sea.")
+
+
+def test_a_single_neighbor_is_not_compared():
+    text = as_text(explanation(neighbors=(near("head", R("is a city in"), "Azerbaijan", 1.0),)), GRAPH)
+    assert "Around Baku: is a city in → Azerbaijan (100%)." in text
+
+
+def test_a_method_that_weighs_nothing_gives_its_reasons():
+    reasons = (Reason("path", "examples share a path", 0.4), Reason("degree", "it has 2 edges", 0.1))
+    edges = [(R("is a city in"), ID("Azerbaijan")), (BACK + R("serves"), ID("airport"))]
+    neighbors = tuple(WeightedNeighbor("head", 1, *edge, None, None, None) for edge in edges)
+    text = as_text(explanation((None, None), neighbors, reasons=reasons), GRAPH)
+    assert "What spoke for it:\n  examples share a path\n  it has 2 edges\n" in text
+    assert "Around Baku: is a city in → Azerbaijan, ← serves — airport." in text
+    assert "%" not in text
+    assert "resembles" not in text
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 20])
+def test_many_connections_are_cut_short(count):
+    ends = (ID("Baku"), ID("Caspian Sea"))
+    text = as_text(explanation(connections=tuple(Connection((R("serves"),), ends) for _ in range(count))), GRAPH)
+    assert text.count("In the graph: ") == min(count, 3)
+    assert ("there are more" in text) == (count > 3)
+    assert len(text.splitlines()) <= 12

@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphs import make_graph
+from tripleshot.datasets.dataset import SPLITS
+from tripleshot.datasets.splitting import SplittingRule, find_overlaps, make_dataset
+from tripleshot.errors import InputError
+
+RULE = SplittingRule(more_than=5, fewer_than=50)
+
+
+def relation(name, size, offset=0, inverse=False):
+    pairs = [(f"h{i + offset}", f"t{(i * 3 + offset) % 40}") for i in range(size)]
+    return [(tail, name, head) if inverse else (head, name, tail) for head, tail in pairs]
+
+
+def graph_of(*parts):
+    return make_graph([triple for part in parts for triple in part])
+
+
+def plain_overlaps(graph, relations, at_least):
+    def pairs(index, inverse=False):
+        rows = graph.relation_ids == index
+        columns = (
+            (graph.tail_ids[rows], graph.head_ids[rows]) if inverse else (graph.head_ids[rows], graph.tail_ids[rows])
+        )
+        return set(zip(*(column.tolist() for column in columns), strict=True))
+
+    return {
+        (one, other, inverse)
+        for one in relations
+        for other in range(graph.num_relations)
+        for inverse in (False, True)
+        if one != other
+        and len(pairs(one) & pairs(other, inverse)) >= at_least * max(len(pairs(one)), len(pairs(other)))
+        and pairs(one) & pairs(other, inverse)
+    }
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=60, unique=True),
+    st.sampled_from([0.3, 0.5, 0.8, 1.0]),
+)
+def test_overlaps_agree_with_plain_set_arithmetic(triples, at_least):
+    graph = make_graph([(f"e{h}", f"r{r}", f"e{t}") for h, r, t in triples])
+    relations = np.arange(min(2, graph.num_relations))
+    found = {(o.relation, o.other, o.is_inverse) for o in find_overlaps(graph, relations, at_least)}
+    assert found == plain_overlaps(graph, relations.tolist(), at_least)
+
+
+def test_bounds_are_exclusive():
+    graph = graph_of(
+        *(
+            relation(name, size, 60 * i)
+            for i, (name, size) in enumerate({"five": 5, "six": 6, "seven": 7, "forty-nine": 49, "fifty": 50}.items())
+        )
+    )
+    dataset = make_dataset(graph, "d", RULE)
+    assert {task.name for _, task in dataset.all_tasks()} == {"six", "seven", "forty-nine"}
+    assert dataset.graph.relations.names.to_pylist() == ["five", "fifty"]
+
+
+def test_every_triple_is_in_the_background_or_in_one_task():
+    graph = graph_of(*(relation(f"r{i}", 10 + i, 60 * i) for i in range(8)), relation("big", 80, 600))
+    dataset = make_dataset(graph, "d", RULE)
+    tasks = [task for _, task in dataset.all_tasks()]
+    assert dataset.graph.num_triples + sum(len(task.pairs) for task in tasks) == graph.num_triples
+    assert [len(dataset.tasks(split)) for split in SPLITS] == [6, 1, 1]
+
+
+def test_a_copy_and_an_inverse_of_a_task_are_kept_out_and_named():
+    graph = graph_of(
+        *(relation(f"r{i}", 10, 60 * i) for i in range(3)),
+        relation("copy of r0", 60, 0),
+        relation("far", 60, 700),
+        relation("inverse of r1", 12, 60, inverse=True),
+    )
+    rule = SplittingRule(more_than=9, fewer_than=11, same_from=0.8)
+    dataset = make_dataset(graph, "d", rule)
+    assert dataset.graph.relations.names.to_pylist() == ["copy of r0", "far"]
+    assert dataset.notes == (
+        "relation 'inverse of r1' is kept out: it is the inverse of the few-shot relation 'r1' (100%)",
+    )
+
+
+def test_tasks_that_say_the_same_stay_in_one_split():
+    parts = [relation(f"r{i}", 10, 60 * i) for i in range(10)]
+    parts += [relation(f"r{i} backwards", 10, 60 * i, inverse=True) for i in range(10)]
+    for seed in range(5):
+        dataset = make_dataset(graph_of(*parts), "d", SplittingRule(5, 50, num_valid=4, num_test=4, seed=seed))
+        where = {task.name: split for split, task in dataset.all_tasks()}
+        assert all(where[f"r{i}"] == where[f"r{i} backwards"] for i in range(10))
+        assert [len(dataset.tasks(split)) for split in SPLITS] == [12, 4, 4]
+
+
+def test_the_seed_decides_split_and_support():
+    graph = graph_of(*(relation(f"r{i}", 20, 60 * i) for i in range(12)))
+
+    def fingerprint(seed):
+        dataset = make_dataset(graph, "d", SplittingRule(5, 50, seed=seed))
+        return [(split, task.name, task.pairs.tolist()) for split, task in dataset.all_tasks()]
+
+    assert fingerprint(1) == fingerprint(1)
+    assert fingerprint(1) != fingerprint(2)
+
+
+def test_named_splits_replace_the_rule():
+    graph = graph_of(*(relation(f"r{i}", 10, 60 * i) for i in range(4)))
+    dataset = make_dataset(graph, "d", splits={"train": ["r3"], "test": ["r0"]})
+    assert [task.name for _, task in dataset.all_tasks()] == ["r3", "r0"]
+
+
+def test_relations_to_keep_stay_in_the_background():
+    graph = graph_of(*(relation(f"r{i}", 10, 60 * i) for i in range(5)))
+    dataset = make_dataset(graph, "d", RULE, keep=["r2"])
+    assert dataset.graph.relations.names.to_pylist() == ["r2"]
+
+
+def test_too_few_relations_in_bounds_say_so():
+    with pytest.raises(InputError, match="widen the bounds"):
+        make_dataset(graph_of(relation("r", 10)), "d", RULE)
+
+
+def test_split_sizes_that_leave_nothing_to_train_on_are_refused():
+    graph = graph_of(*(relation(f"r{i}", 10, 60 * i) for i in range(4)))
+    with pytest.raises(InputError, match="leave none of 4 relations"):
+        make_dataset(graph, "d", SplittingRule(5, 50, num_valid=2, num_test=2))

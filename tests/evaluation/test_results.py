@@ -1,0 +1,75 @@
+import json
+import subprocess
+from math import isclose
+
+import pyarrow.parquet as pq
+import pytest
+
+from tripleshot.datasets.storage import content_hash
+from tripleshot.evaluation.protocol import evaluate
+from tripleshot.evaluation.results import Setting, commit, describe, write_json, write_ranks
+from tripleshot.methods import make_method
+
+
+@pytest.fixture
+def evaluation(tiny):
+    method = make_method("linked")
+    method.fit(tiny, 5)
+    return evaluate(method, tiny, 5)
+
+
+def test_a_document_has_all_that_is_needed_to_believe_it(tiny, evaluation, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/somewhere/bin/tripleshot", "evaluate", "my data"])
+    document = describe(evaluation, tiny, Setting("linked", 5, "test", config={"weight": 1}))
+    assert document["command"] == "tripleshot evaluate 'my data'"
+    assert document["data_hash"] == content_hash(tiny)
+    assert (document["method"], document["dataset"], document["shots"], document["split"]) == (
+        "linked",
+        "tiny",
+        5,
+        "test",
+    )
+    assert document["seed"] == 0
+    assert document["config"] == {"weight": 1}
+    assert document["queries"] == 30
+    assert set(document["micro"]) == set(document["macro"]) == {"mrr", "hits@1", "hits@5", "hits@10"}
+    assert set(document["relations"]["works in"]) == {"queries", "mrr", "hits@1", "hits@5", "hits@10"}
+    assert set(document["ties"]) == {"optimistic", "realistic"}
+    assert document["ties"]["optimistic"]["micro"]["mrr"] >= document["micro"]["mrr"]
+    assert document["long_tail"]["queries"] == 30
+    assert isclose(document["long_tail"]["micro"]["mrr"], document["micro"]["mrr"])
+
+
+def test_documents_are_plain_json(tiny, evaluation, tmp_path):
+    document = describe(evaluation, tiny, Setting("linked", 5, "test"))
+    write_json(document, tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text()) == document
+
+
+def test_ranks_are_written_by_name_one_row_a_query(tiny, evaluation, tmp_path):
+    write_ranks(evaluation.ranks, tiny, tmp_path / "ranks.parquet")
+    rows = pq.read_table(tmp_path / "ranks.parquet").to_pylist()
+    assert len(rows) == 30
+    assert rows[0]["relation"] == "works in"
+    assert rows[0]["head"] == "person:5"
+    assert rows[0]["tail"] == "city:1"
+
+
+def test_the_commit_is_the_one_of_the_source(monkeypatch):
+    asked = []
+
+    def run(words, **_):
+        asked.append(words[1])
+        answers = {"ls-files": "results.py", "rev-parse": "abc\n", "status": " M results.py"}
+        return subprocess.CompletedProcess(words, 0, answers[words[1]])
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert commit() == "abc+changes"
+
+
+def test_without_git_there_is_no_commit(monkeypatch):
+    def run(*_, **__):
+        raise FileNotFoundError("git")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert commit() is None

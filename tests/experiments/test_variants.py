@@ -1,0 +1,55 @@
+import pytest
+
+from tripleshot.errors import InputError
+from tripleshot.experiments.variants import VARIANTS, Variant, variant_of
+
+
+def test_a_name_is_a_method_with_or_without_a_variant():
+    assert Variant.read("rscl") == Variant("rscl")
+    assert Variant.read("metar@pre-train").changes() == {"regime": "pre-train"}
+    assert str(Variant.read("metar@pre-train")) == "metar@pre-train"
+
+
+def test_any_setting_makes_a_variant_and_several_can_be_joined():
+    changes = Variant.read("rscl@without-local+dropout=0.3+relation_token=own+num_layers=1+use_global=true").changes()
+    assert changes == {
+        "use_local": False,
+        "dropout": 0.3,
+        "relation_token": "own",
+        "num_layers": 1,
+        "use_global": True,
+    }
+
+
+@pytest.mark.parametrize("method", VARIANTS)
+def test_every_named_variant_changes_settings_that_the_method_has(method):
+    for name in VARIANTS[method]:
+        assert Variant.read(f"{method}@{name}").changes()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rscl@without-globl", "did you mean 'without-global'"),
+        ("rscl@", "say which variant of rscl: there are without-distant"),
+        ("faan@pre-train", "give a setting as name=value"),
+        ("degree@pre-train", "does not learn"),
+        ("rcsl@without-global", "unknown method"),
+        ("rscl@dropuot=0.1", "did you mean 'dropout'"),
+        ("rscl@num_layers=many", "num_layers is of type int"),
+        ("rscl@use_local=no", "true or false"),
+        ("rscl@regime=pretrain", "one of pre-train, in-train"),
+    ],
+)
+def test_what_is_not_known_is_refused_with_a_suggestion(text, message):
+    with pytest.raises(InputError, match=message):
+        Variant.read(text)
+
+
+def test_settings_tell_which_variant_a_run_is():
+    assert str(variant_of("metar", {"regime": "pre-train"})) == "metar@pre-train"
+    assert str(variant_of("metar", {"regime": "in-train"})) == "metar"
+    assert str(variant_of("rscl", {"max_distant": 0, "global_share": 0.4})) == "rscl@without-distant"
+    assert str(variant_of("rscl", {"global_share": 0.4, "max_distant": 5})) == "rscl"
+    assert str(variant_of("rscl", {"global_share": 0.2})) == "rscl@lambda-0.2"
+    assert str(variant_of("degree", {})) == "degree"

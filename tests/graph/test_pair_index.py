@@ -1,0 +1,85 @@
+"""Links, common neighbors and paths of many pairs, against plain loops over the triples."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphs import make_graph
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.pair_index import NOTHING, PairIndex
+from tripleshot.graph.vocabulary import Vocabulary
+
+NUM_ENTITIES, NUM_RELATIONS = 7, 3
+TRIPLE = st.tuples(
+    st.integers(0, NUM_ENTITIES - 1), st.integers(0, NUM_RELATIONS - 1), st.integers(0, NUM_ENTITIES - 1)
+)
+GRAPHS = st.lists(TRIPLE, min_size=1, max_size=30)
+PAIRS = [(head, tail) for head in range(NUM_ENTITIES) for tail in range(NUM_ENTITIES)]
+HEADS, TAILS = np.array(PAIRS).T
+
+
+def graph_of(triples):
+    heads, relations, tails = np.array(triples).T
+    entities = Vocabulary.of("entity", [f"e{number}" for number in range(NUM_ENTITIES)])
+    return KnowledgeGraph(
+        entities, Vocabulary.of("relation", [f"r{n}" for n in range(NUM_RELATIONS)]), heads, relations, tails
+    )
+
+
+def plain_edges(triples, hidden):
+    """Every edge in both directions: (from, relation, to)."""
+    seen = [(h, r, t) for h, r, t in triples if r != hidden]
+    return [(h, r, t) for h, r, t in seen] + [(t, r + NUM_RELATIONS, h) for h, r, t in seen]
+
+
+@given(GRAPHS, st.integers(-1, NUM_RELATIONS - 1))
+def test_links_are_those_of_the_triples(triples, hidden):
+    owners, relations = PairIndex(graph_of(triples)).links(HEADS, TAILS, hidden)
+    edges = plain_edges(triples, hidden)
+    expected = sorted((place, r) for place, pair in enumerate(PAIRS) for a, r, b in edges if (a, b) == pair)
+    assert sorted(zip(owners.tolist(), relations.tolist(), strict=True)) == expected
+
+
+@given(GRAPHS, st.integers(-1, NUM_RELATIONS - 1))
+def test_common_neighbors_and_paths_are_those_of_the_triples(triples, hidden):
+    index, edges = PairIndex(graph_of(triples)), plain_edges(triples, hidden)
+    common = index.common(HEADS, TAILS, hidden)
+    near = {entity: {b for a, _, b in edges if a == entity} for entity in range(NUM_ENTITIES)}
+    expected = {(place, m) for place, (h, t) in enumerate(PAIRS) for m in near[h] & near[t] - {h, t}}
+    found = list(zip(common.owners.tolist(), common.middles.tolist(), strict=True))
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+    owners, first, second = index.paths(common, hidden)
+    spelled = sorted(
+        (place, r1, r2)
+        for place, (h, t) in enumerate(PAIRS)
+        for a, r1, m in edges
+        for b, r2, c in edges
+        if a == h and b == m and c == t and m not in (h, t)
+    )
+    assert sorted(zip(owners.tolist(), first.tolist(), second.tolist(), strict=True)) == spelled
+
+
+def test_a_pair_joined_by_another_relation_too_stays_joined():
+    graph = make_graph([("a", "likes", "b"), ("a", "knows", "b"), ("b", "knows", "c")])
+    index = PairIndex(graph)
+    _, relations = index.links(np.array([0]), np.array([1]), hidden=0)
+    assert relations.tolist() == [1]
+    assert index.common(np.array([0]), np.array([2]), hidden=0).middles.tolist() == [1]
+
+
+def test_a_graph_without_triples_joins_nothing():
+    names = Vocabulary.of("entity", ["a", "b"])
+    nothing = np.empty(0, dtype=np.int32)
+    index = PairIndex(KnowledgeGraph(names, Vocabulary.of("relation", []), nothing, nothing, nothing))
+    pair = np.array([0]), np.array([1])
+    assert len(index.links(*pair)[0]) == 0
+    assert len(index.common(*pair).owners) == 0
+
+
+@pytest.mark.parametrize("hidden", [NOTHING, 0])
+def test_no_pairs_are_no_answer(hidden):
+    index = PairIndex(make_graph([("a", "likes", "b")]))
+    nobody = np.empty(0, dtype=np.int64)
+    assert len(index.paths(index.common(nobody, nobody, hidden), hidden)[0]) == 0

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from graphs import make_graph
+from tripleshot.graph.relation_profiles import RelationProfiles, sum_rows
+
+
+@pytest.fixture
+def graph():
+    return make_graph(
+        [
+            ("ann", "plays for", "reds"),
+            ("bob", "plays for", "reds"),
+            ("ann", "lives in", "york"),
+            ("reds", "of", "york"),
+        ]
+    )
+
+
+def test_a_profile_weighs_rare_relations_more_and_has_length_one(graph):
+    profile = RelationProfiles(graph).of(graph.entities.ids(["ann", "reds"]))
+    assert profile.offsets.tolist() == [0, 2, 4]
+    lengths = [np.linalg.norm(profile.weights[:2]), np.linalg.norm(profile.weights[2:])]
+    assert lengths == pytest.approx([1, 1])
+    by_relation = dict(zip(profile.relations[:2].tolist(), profile.weights[:2], strict=True))
+    assert by_relation[1] > by_relation[0]  # one lives somewhere, two play for a team
+
+
+def test_a_hidden_relation_leaves_no_trace(graph):
+    profiles = RelationProfiles(graph)
+    reds = graph.entities.ids(["reds"])
+    assert profiles.degrees(reds).tolist() == [3]
+    assert profiles.degrees(reds, hidden=0).tolist() == [1]
+    assert profiles.of(reds, hidden=0).relations.tolist() == [2]
+    bob = profiles.of(graph.entities.ids(["bob"]), hidden=0)
+    assert bob.similarity(np.ones((2, 6))).tolist() == [[0, 0]]
+
+
+def test_similarity_is_the_cosine_of_dense_profiles(graph):
+    profile = RelationProfiles(graph).of(np.arange(graph.num_entities))
+    dense = profile.dense(graph.num_relations)
+    assert profile.similarity(dense) == pytest.approx(dense @ dense.T)
+
+
+def test_an_empty_row_sums_to_zero():
+    assert sum_rows(np.array([[1.0], [2.0]]), np.array([0, 0, 2, 2])).tolist() == [[0], [3], [0]]

@@ -1,0 +1,195 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights, memorized_mrr, question
+from tripleshot.datasets.task_batches import TaskBatchSampler
+from tripleshot.errors import InputError
+from tripleshot.evaluation.protocol import evaluate, summarize
+from tripleshot.methods.fewshot.gana import GANA, LSTM_LAYERS, GANAMethod, GANASettings
+from tripleshot.methods.fewshot.gradient_step import draw_wrong_tails
+from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
+from tripleshot.methods.fewshot.vectors import SymbolVectors
+from tripleshot.training.runs import save_vocabulary
+
+QUICK = GANASettings(
+    width=16,
+    lstm_width=8,
+    dropout=0.1,
+    max_neighbors=4,
+    inner_rate=1.0,
+    batch_size=64,
+    relations_per_step=16,
+    steps=24,
+    learning_rate=0.01,
+    validate_every=12,
+    patience=0,
+    checkpoint_every=9,
+)
+
+
+def fitted(dataset, shots=3, **changes):
+    method = GANAMethod(replace(QUICK, **changes))
+    method.fit(dataset, shots)
+    return method
+
+
+def plain_scores(method, support, head, tails):
+    """One candidate at a time, nothing cached, and the inner gradients by autograd."""
+    settings, module = method.settings, method.module
+    vectors = module.entities.weight.detach()
+    ids = torch.from_numpy(support.astype(np.int64))
+    relation = module(ids[None], method.finder.find(support.ravel()))[0].detach().requires_grad_()
+    normal = module.normal.detach()
+    normal = (normal if settings.faithful else normal / normal.norm()).requires_grad_()
+
+    def distance(start, end, of_relation, of_normal):
+        head_vector, tail_vector = (v - (v @ of_normal) * of_normal for v in (vectors[start], vectors[end]))
+        return (head_vector + of_relation - tail_vector).norm()
+
+    loss = torch.zeros(())
+    for (start, end), other in zip(
+        support.tolist(), draw_wrong_tails(method.dataset.graph, support).tolist(), strict=True
+    ):
+        near, far = (distance(start, tail, relation, normal) for tail in (end, other))
+        loss = loss + torch.relu(settings.margin + near - far) / len(support)
+    of_relation, of_normal = torch.autograd.grad(loss, [relation, normal])
+    moved = relation.detach() - settings.inner_rate * of_relation
+    turned = normal.detach()
+    if not settings.faithful:
+        turned = turned - settings.hyperplane_rate * of_normal
+        turned = turned / turned.norm()
+    return np.array([-distance(head, tail, moved, turned).item() for tail in tails.tolist()])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"regime": "pre-train"}, {"hyperplane_rate": 0.0}, {"num_negatives": 3}, {"faithful": True}],
+    ids=str,
+)
+def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
+    method = fitted(tiny, **change)
+    asked = question(tiny)
+    np.testing.assert_allclose(method.score(*asked), plain_scores(method, *asked), atol=1e-4)
+
+
+def test_an_entity_is_mixed_with_its_weighted_neighbors_through_a_gate():
+    torch.manual_seed(0)
+    module = GANA(5, 2, 0, replace(QUICK, width=3)).eval()
+    relations, others = torch.tensor([0, 3, 1]), torch.tensor([2, 4, 0])
+    found = Neighborhoods(relations, others, torch.tensor([0, 0, 2]), torch.tensor([2, 0, 1]))
+    entities = module.symbols.entities(torch.tensor([1, 2, 3]))
+    states = [
+        torch.nn.functional.leaky_relu(
+            module.edge(torch.cat([module.symbols.relations.weight[r], module.symbols.entities.weight[e]]))
+        )
+        for r, e in zip(relations, others, strict=True)
+    ]
+    shares = torch.stack([module.attention(state)[0] for state in states[:2]]).softmax(0)
+    heard = shares[0] * states[0] + shares[1] * states[1]
+    gate = module.gate(heard).sigmoid()
+    mixed = module.aggregate(entities, found)
+    torch.testing.assert_close(mixed[0], gate * heard + (1 - gate) * entities[0])
+    torch.testing.assert_close(mixed[1], entities[1])
+
+
+def test_examples_are_attended_to_from_the_final_cells_of_their_own_relation():
+    """A relation's vector is the same alone as among others: no state is read across the batch."""
+    torch.manual_seed(0)
+    module = GANA(9, 2, 0, QUICK).eval()
+    support = torch.randint(9, (4, 3, 2))
+    none = torch.empty(0, dtype=torch.long)
+
+    def alone(part):
+        return module(part, Neighborhoods(none, none, none, torch.zeros(part.numel(), dtype=torch.long)))
+
+    together = alone(support)
+    torch.testing.assert_close(together, torch.cat([alone(part[None]) for part in support]))
+    states = module.symbols.entities(support[:1]).flatten(2)
+    outputs, (_, cells) = module.lstm(states)
+    contexts = []
+    for layer in range(LSTM_LAYERS):
+        final = torch.cat([cells[2 * layer, 0], cells[2 * layer + 1, 0]])
+        contexts.append((outputs[0] @ final).softmax(0) @ outputs[0])
+    torch.testing.assert_close(together[0], module.relation(torch.cat(contexts)))
+
+
+def test_without_any_edge_it_trains_and_scores_finitely(tiny):
+    bare = replace(tiny, graph=tiny.graph.without_relations(np.arange(tiny.graph.num_relations)))
+    assert np.isfinite(fitted(bare).score(*question(bare))).all()
+
+
+def test_edges_of_the_relation_asked_about_are_not_seen_in_training(tiny, monkeypatch):
+    method = GANAMethod(QUICK)
+    method.prepare(tiny, 0)
+    seen = []
+    find = method.finder.find
+    monkeypatch.setattr(method.finder, "find", lambda *given: seen.append((given, find(*given))) or seen[-1][1])
+    batch = TaskBatchSampler(tiny, 3, 64, 2).draw(np.random.default_rng(0))
+    method._losses(batch, np.random.default_rng(0))
+    ((entities, _, hidden), found) = seen[0]
+    np.testing.assert_array_equal(entities, batch.support.ravel())
+    relations = found.relations.numpy() % tiny.graph.num_relations
+    assert len(relations)
+    assert (relations != hidden[found.owners.numpy()]).all()
+
+
+def test_one_example_is_enough_to_train_and_evaluate(tiny):
+    assert 0 < summarize(evaluate(fitted(tiny, 1), tiny, 1).ranks).micro["mrr"] <= 1
+
+
+def test_it_overfits_a_tiny_graph(tiny):
+    assert memorized_mrr(GANAMethod(replace(QUICK, steps=300, regime="pre-train", width=32)), tiny) > 0.9
+
+
+def test_faithful_training_gives_relations_hyperplanes_of_their_own_and_a_new_one_none(tiny):
+    method = fitted(tiny, faithful=True)
+    untrained = GANAMethod(replace(QUICK, faithful=True))
+    untrained.prepare(tiny, 6)
+    own, before = (each.module.state_dict()["own_normals.weight"] for each in (method, untrained))
+    assert own.shape == before.shape
+    assert not torch.equal(own, before)
+    torch.testing.assert_close(method.module.normal, untrained.module.normal)
+
+
+def test_query_triples_of_any_split_change_nothing(tiny):
+    assert_queries_change_nothing(lambda: GANAMethod(QUICK), tiny)
+
+
+def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
+    assert_resumes_to_the_same_weights(lambda: GANAMethod(QUICK), tiny, tmp_path, stop_at=20)
+
+
+@pytest.mark.parametrize("faithful", [False, True])
+def test_a_run_can_be_restored_also_on_a_larger_graph(tiny, tmp_path, faithful):
+    method = GANAMethod(replace(QUICK, faithful=faithful))
+    method.fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    larger = replace(tiny, graph=tiny.graph.with_triples([("person:new", "likes", "city:0")]))
+    for dataset in (tiny, larger):
+        again = GANAMethod(method.settings)
+        again.restore(dataset, tmp_path)
+        support, head, tails = question(tiny)
+        assert np.isfinite(again.score(support, head, np.arange(dataset.graph.num_entities))).all()
+        if dataset is tiny:
+            np.testing.assert_array_equal(again.score(support, head, tails), method.score(support, head, tails))
+
+
+def test_pretrained_symbols_are_where_it_starts_from_and_stay_as_they_are(tiny, monkeypatch):
+    vectors = torch.randn(tiny.graph.num_entities, 16)
+
+    def start_from(self, folder, dataset):
+        with torch.no_grad():
+            self.entities.weight[:-1] = vectors
+
+    monkeypatch.setattr(SymbolVectors, "start_from", start_from)
+    method = fitted(tiny, pretrained="transe-run")
+    torch.testing.assert_close(method.module.symbols.entities.weight[:-1], vectors)
+    assert not torch.equal(method.module.entities.weight[:-1], vectors)
+
+
+def test_too_few_neighbors_are_refused(tiny):
+    with pytest.raises(InputError, match="max_neighbors must be 3 or more"):
+        fitted(tiny, max_neighbors=2)

@@ -1,0 +1,305 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.storage import content_hash
+from tripleshot.errors import InputError
+from tripleshot.evaluation.protocol import evaluate, summarize
+from tripleshot.methods.evidence.evidence_net import RSCLPlusMethod
+from tripleshot.methods.rscl.context_batches import Batch
+from tripleshot.methods.rscl.contexts import NUM_SPECIAL, RELATION
+from tripleshot.methods.rscl.method import PRETRAINED, RSCLMethod
+from tripleshot.methods.rscl.settings import RSCLSettings
+from tripleshot.training.checkpoints import load_weights
+from tripleshot.training.runs import RunConfig, save_config, save_vocabulary
+
+QUICK = RSCLSettings(
+    width=16,
+    num_layers=1,
+    num_heads=2,
+    dropout=0.0,
+    max_neighbors=4,
+    max_distant=2,
+    batch_size=16,
+    pretraining_steps=20,
+    pretraining_batch_size=32,
+    num_sampled=8,
+    steps=40,
+    learning_rate=0.005,
+    schedule="constant",
+    warmup=5,
+    validate_every=20,
+    patience=0,
+    checkpoint_every=15,
+)
+
+
+def difference(method, support):
+    table, first = method.module.elements.weight, method.tokens.first_entity
+    return table[support[:, 1] + first].mean(0) - table[support[:, 0] + first].mean(0)
+
+
+def plain_scores(method, support, head, tails):
+    """Encode support and candidates together, one candidate at a time, nothing cached."""
+    scores = []
+    for tail in tails.tolist():
+        heads, ends = np.append(support[:, 0], head), np.append(support[:, 1], tail)
+        contexts = method.extractor.extract(heads, ends, RELATION)
+        batch = Batch.of(contexts, method.extractor)
+        relation = {"shared": None, "own": method.reader.untrained, "difference": difference(method, support)}
+        vector = relation[method.settings.relation_token]
+        encoded = method.module(batch if vector is None else replace(batch, relation=vector.repeat(len(heads), 1)))
+        scores.append(method.module.score(encoded.rows(len(support)), encoded.rows(0, len(support))).item())
+    return np.array(scores)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"use_global": False},
+        {"use_local": False},
+        {"max_distant": 0},
+        {"relation_token": "own"},
+        {"relation_token": "difference"},
+        {"regime": "in-train"},
+        {"top_neighbors": "rare"},
+        {"num_negatives": 3, "masking_weight": 0.0},
+        {"relations_per_step": 4, "regime": "in-train", "num_negatives": 2},
+        {"relations_per_step": 2, "relation_token": "own", "regime": "in-train"},
+        {"relations_per_step": 2, "relation_token": "difference"},
+        {"connected": True},
+        {"connected": True, "relations_per_step": 4, "regime": "in-train", "train_edges": True},
+    ],
+    ids=str,
+)
+def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
+    method = RSCLMethod(replace(QUICK, **change, batch_contexts=3))
+    method.fit(tiny, 3)
+    task = tiny.test[0]
+    support, head, tails = task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities)
+    with torch.inference_mode():
+        expected = plain_scores(method, support, head, tails)
+    np.testing.assert_allclose(method.score(support, head, tails), expected, atol=1e-4)
+
+
+def test_it_overfits_a_tiny_graph(tiny):
+    """What it was trained on, it knows: the train tasks, asked as if they were test tasks."""
+    method = RSCLMethod(replace(QUICK, steps=300, pretraining_steps=0, masking_weight=0.0, width=32))
+    method.fit(replace(tiny, valid=()), 3)
+    memorized = FewShotDataset("seen", tiny.graph, (), (), tiny.train)
+    assert summarize(evaluate(method, memorized, 3).ranks).micro["mrr"] > 0.9
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_does_not(tiny):
+    def scores(seed):
+        method = RSCLMethod(replace(QUICK, seed=seed))
+        method.fit(tiny, 3)
+        task = tiny.test[0]
+        return method.score(task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+
+    np.testing.assert_array_equal(scores(0), scores(0))
+    assert not np.array_equal(scores(0), scores(1))
+
+
+def test_query_triples_of_any_split_change_nothing(tiny):
+    """Take every query of the test tasks away: weights and scores stay the same to the bit."""
+    bare = replace(tiny, test=tuple(replace(task, pairs=task.pairs[:4], known=task.known) for task in tiny.test))
+    methods = [RSCLMethod(QUICK), RSCLMethod(QUICK)]
+    for method, dataset in zip(methods, (tiny, bare), strict=True):
+        method.fit(dataset, 3)
+    task = tiny.test[0]
+    question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    np.testing.assert_array_equal(methods[0].score(*question), methods[1].score(*question))
+
+
+def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
+    whole = RSCLMethod(QUICK)
+    whole.fit(tiny, 3, tmp_path)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    half = RSCLMethod(QUICK)
+
+    class Impatient:
+        def begin(self, stage, step):
+            self.stage = stage.name
+
+        def advance(self, step, losses, best_mrr):
+            if self.stage == "episodes" and step == 33:
+                raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        half.fit(tiny, 3, broken, observer=Impatient())
+    resumed = RSCLMethod(QUICK)
+    resumed.fit(tiny, 3, broken, resume=True)
+    for (name, left), right in zip(
+        whole.module.state_dict().items(), resumed.module.state_dict().values(), strict=True
+    ):
+        assert torch.equal(left, right), name
+
+
+def test_a_run_can_be_restored(tiny, tmp_path):
+    method = RSCLMethod(QUICK)
+    method.fit(tiny, 3, tmp_path)
+    again = RSCLMethod(QUICK)
+    again.restore(tiny, tmp_path)
+    task = tiny.test[0]
+    question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    np.testing.assert_array_equal(method.score(*question), again.score(*question))
+
+
+def test_a_graph_without_background_edges_can_be_learnt_from(tiny):
+    bare = replace(tiny, graph=tiny.graph.without_relations(np.arange(tiny.graph.num_relations)))
+    method = RSCLMethod(QUICK)
+    method.fit(bare, 3)
+    task = bare.test[0]
+    scores = method.score(task.support(3), int(task.queries(3)[0, 0]), bare.candidates(task))
+    assert np.isfinite(scores).all()
+
+
+def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):
+    method = RSCLMethod(replace(QUICK, batch_contexts=4))
+    method.fit(tiny, 3)
+    task = tiny.test[0]
+    question = (task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities))
+    expected = method.score(*question)
+    torch.set_num_threads(2)
+    try:
+        np.testing.assert_allclose(method.score(*question), expected, atol=1e-5)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+
+
+def test_a_run_starts_from_the_pre_training_of_another(tiny, tmp_path):
+    first = RSCLMethod(QUICK)
+    first.fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    second = RSCLMethod(replace(QUICK, pretrained=str(tmp_path), steps=0))
+    second.fit(tiny, 1)
+    assert [stage.name for stage in second.stages(1)] == ["episodes"]
+    between = load_file(tmp_path / PRETRAINED)
+    assert all(torch.equal(value, between[name]) for name, value in second.module.state_dict().items())
+
+
+def masked_and_shown(method, monkeypatch):
+    """Return every triple that pre-training and episodes draw, and every context they show, as names."""
+    seen = []
+    real = method.extractor.extract
+
+    def extract(heads, tails, relation_tokens=RELATION, chance=None, hidden=None):
+        contexts = real(heads, tails, relation_tokens, chance, hidden)
+        seen.append((heads, tails, np.broadcast_to(relation_tokens, len(tails)), contexts.tokens))
+        return contexts
+
+    monkeypatch.setattr(method.extractor, "extract", extract)
+    rng = np.random.default_rng(0)
+    for stage in method.stages(3):
+        for step in range(30):
+            stage.losses(step, rng)
+    return seen
+
+
+@pytest.mark.parametrize("train_edges", [False, True])
+def test_pre_training_and_episodes_see_no_query_and_no_context_that_shows_the_masked_triple(
+    tiny, monkeypatch, train_edges
+):
+    method = RSCLMethod(replace(QUICK, train_edges=train_edges, pretraining_task_share=0.5))
+    method.prepare(tiny)
+    tokens, graph, p = method.tokens, method.graph, QUICK.max_neighbors
+    in_train = {pair for task in tiny.train for pair in map(tuple, task.pairs.tolist())}
+    held_out = {pair for task in (*tiny.valid, *tiny.test) for pair in map(tuple, task.pairs.tolist())} - in_train
+    edges = set(zip(graph.head_ids.tolist(), graph.relation_ids.tolist(), graph.tail_ids.tolist(), strict=True))
+    joined = {pair for h, _, t in edges for pair in ((h, t), (t, h))}
+    num_task_triples = 0
+    for heads, tails, relations, contexts in masked_and_shown(method, monkeypatch):
+        for head, tail, relation, context in zip(heads, tails, relations, contexts, strict=True):
+            num_task_triples += (head, tail) in in_train
+            if relation == RELATION:
+                continue  # an episode's wrong answers may be anything
+            assert (head, tail) not in held_out or (head, tail) in joined
+            backwards = (relation - NUM_SPECIAL + graph.num_relations) % (2 * graph.num_relations) + NUM_SPECIAL
+            shown = set(zip(context[0 : 2 * p : 2] - tokens.first_entity, context[1 : 2 * p : 2], strict=True))
+            assert relation >= tokens.first_task or (tail, backwards) not in shown
+            shown = set(zip(context[2 * p + 4 :: 2] - tokens.first_entity, context[2 * p + 3 :: 2], strict=True))
+            assert relation >= tokens.first_task or (head, backwards) not in shown
+    assert num_task_triples > 100
+
+
+def test_a_pre_training_on_other_tasks_is_refused(tiny, tmp_path):
+    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    save_config(RunConfig("rscl", {}, 3, "tiny", "tiny", content_hash(tiny), "", None), tmp_path)
+    held_out = replace(tiny, train=tiny.train[:1], test=tiny.train[1:])
+    with pytest.raises(InputError, match="was trained on tiny"):
+        RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(held_out, 3)
+
+
+def test_a_pre_training_on_other_names_is_refused(tiny, tmp_path):
+    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph.without_relations([0]), tmp_path)
+    with pytest.raises(InputError, match="was not trained on the entities and relations"):
+        RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(tiny, 3)
+
+
+def test_a_run_that_sees_train_edges_starts_from_one_that_did_not(tiny, tmp_path):
+    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    first, later = RSCLMethod(QUICK), RSCLMethod(replace(QUICK, train_edges=True, pretrained=str(tmp_path)))
+    first.prepare(tiny)
+    load_weights(first.module, tmp_path, name=PRETRAINED)
+    later.prepare(tiny)
+    later._start_from(tmp_path)
+    for name in (tiny.graph.entities.name(0), tiny.graph.entities.name(5)):
+        rows = [
+            method.module.elements.weight[method.tokens.entities(np.array([tiny.graph.entities.id(name)]))]
+            for method in (first, later)
+        ]
+        assert torch.equal(*rows)
+
+
+def test_a_run_that_sees_train_edges_is_restored(tiny, tmp_path):
+    settings = replace(QUICK, train_edges=True)
+    trained, again = RSCLMethod(settings), RSCLMethod(settings)
+    trained.fit(tiny, 3, tmp_path)
+    again.restore(tiny, tmp_path)
+    task = tiny.test[0]
+    asked = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    assert np.array_equal(trained.score(*asked), again.score(*asked))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: RSCLMethod(replace(QUICK, train_edges=True, connected=True)), RSCLPlusMethod],
+    ids=["connected contexts", "evidence"],
+)
+def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_the_task_files(tiny, make):
+    task = tiny.test[0]
+    head, candidates = int(task.queries(3)[0, 0]), tiny.candidates(task)
+    without = replace(tiny, test=(Task.of(task.name, np.delete(task.pairs, 3, axis=0)), *tiny.test[1:]))
+    scores = []
+    for dataset in (tiny, without):
+        method = make()
+        method.prepare(dataset)
+        scores.append(method.score(task.support(3), head, candidates))
+    assert np.array_equal(scores[0], scores[1])
+
+
+def test_with_text_a_new_entity_is_read_by_its_name(tiny, tmp_path):
+    settings = replace(QUICK, text=True)
+    trained = RSCLMethod(settings)
+    trained.fit(tiny, 3, tmp_path)
+    save_vocabulary(tiny.graph, tmp_path)
+    known = tiny.graph.entities.name(0)
+    larger = replace(tiny, graph=tiny.graph.with_triples([(f"{known} the second", "r", known)]))
+    again = RSCLMethod(settings)
+    again.restore(larger, tmp_path)
+    task = tiny.test[0]
+    asked = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    assert np.isfinite(again.score(*asked)).all()
+    assert again.module.text is not None
+    assert again.module.text(torch.tensor([len(again.tokens) - 1])).any()

@@ -1,0 +1,249 @@
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+from web.conftest import HOSTILE, TOKEN
+
+EXAMPLES = {
+    "city/barcelona-es": "sea/mediterranean-sea",
+    "city/mumbai-in": "sea/arabian-sea",
+    "city/odesa-ua": "sea/black-sea",
+}
+QUESTION = "&".join(f"from={head}&to={tail}" for head, tail in EXAMPLES.items()) + "&ask=city/baku-az"
+EXPLAINED = f"{QUESTION}&why=sea/caspian-sea"
+
+
+def head_field(page: Page):
+    return page.get_by_role("combobox", name="Head of a new example")
+
+
+def option(page: Page, text: str):
+    return page.get_by_role("option", name=re.compile(f"^{text}"))
+
+
+def answers(page: Page):
+    return page.locator(".answer")
+
+
+def explanation(page: Page):
+    return page.get_by_role("region", name=re.compile("^Why"))
+
+
+def paste(page: Page, text: str) -> None:
+    head_field(page).evaluate(
+        """(field, text) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData("text", text);
+            field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+        }""",
+        text,
+    )
+
+
+def type_and_take(page: Page, text: str) -> None:
+    page.keyboard.type(text)
+    expect(page.locator("[role=option][aria-selected=true]")).to_be_visible()
+    page.keyboard.press("Enter")
+
+
+def test_a_search_forgives_a_typo(address, open_page):
+    page = open_page(address)
+    head_field(page).press_sequentially("barcelna")
+    expect(option(page, "Barcelona").first).to_be_visible()
+    expect(head_field(page)).to_have_attribute("aria-expanded", "true")
+
+
+def test_arrows_move_through_suggestions_and_escape_closes_them(address, open_page):
+    page = open_page(address)
+    head_field(page).press_sequentially("san")
+    expect(page.get_by_role("option").nth(1)).to_be_visible()
+    expect(head_field(page)).to_have_attribute("aria-activedescendant", re.compile("-0$"))
+    page.keyboard.press("ArrowDown")
+    expect(head_field(page)).to_have_attribute("aria-activedescendant", re.compile("-1$"))
+    expect(page.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(head_field(page)).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("Escape")
+    expect(head_field(page)).to_have_value("")
+
+
+def test_a_question_is_asked_and_explained_by_keyboard_alone(address, open_page):
+    page = open_page(address)
+    for _ in range(3):  # past the skip link and the colours
+        page.keyboard.press("Tab")
+    expect(head_field(page)).to_be_focused()
+    for head, tail in [("Barcelona", "Mediterranean Sea"), ("Odesa", "Black Sea")]:
+        type_and_take(page, head)
+        type_and_take(page, tail)
+    expect(page.locator("#pairs li")).to_have_count(2)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("combobox", name="Ask about")).to_be_focused()
+    type_and_take(page, "Baku")
+    page.keyboard.press("Enter")
+    expect(answers(page).first).to_be_visible()
+    page.get_by_role("button", name="Copy link").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(explanation(page)).to_contain_text("What spoke for it")
+    page.keyboard.press("Escape")
+    expect(explanation(page)).to_have_count(0)
+    expect(answers(page).first).to_be_focused()
+
+
+def test_pasted_lines_become_examples_and_a_wrong_name_gets_a_suggestion(address, open_page):
+    page = open_page(address)
+    paste(page, "Barcelona | Mediterranean Sea\ncity/odesa-ua\tsea/black-sea\nMumbaii | Arabian Sea\n")
+    rows = page.locator("#pairs li")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text("Odesa→Black Sea")
+    rows.nth(2).get_by_role("button", name="Mumbai", exact=True).click()
+    expect(page.locator(".doubt")).to_have_count(0)
+    page.get_by_role("button", name="Remove Barcelona → Mediterranean Sea").click()
+    expect(rows).to_have_count(2)
+
+
+def test_scores_are_called_scores_when_there_is_no_confidence(address, open_page):
+    page = open_page(f"{address}#{QUESTION}")
+    expect(answers(page)).to_have_count(10)
+    expect(page.get_by_text("Bars show the score")).to_be_visible()
+
+
+def test_an_explanation_shows_words_reasons_and_the_neighborhood(address, open_page):
+    page = open_page(f"{address}#{QUESTION}")
+    page.get_by_role("button", name="Caspian Sea").click()
+    expect(explanation(page)).to_contain_text("Why Caspian Sea for Baku?")
+    expect(explanation(page)).to_contain_text("examples share the path")
+    expect(page.locator(".picture")).to_have_attribute("data-nodes", re.compile(r"^\d\d"))
+    page.get_by_text("Neighbors as a table").click()
+    expect(page.get_by_role("cell", name="Azerbaijan").first).to_be_visible()
+
+
+def test_attention_is_drawn_and_read_with_the_arrow_keys(attentive_address, open_page):
+    page = open_page(f"{attentive_address}#{EXPLAINED}&top=100")
+    expect(explanation(page)).to_contain_text("A wider line carries more attention")
+    expect(page.locator(".twin")).to_have_count(len(EXAMPLES))
+    grid = page.locator(".heat")
+    grid.focus()
+    page.keyboard.press("ArrowRight")
+    expect(explanation(page).get_by_role("status")).to_have_text(re.compile("looks at .*%$"))
+    page.get_by_text("Attention as a table").click()
+    expect(page.get_by_role("rowheader").first).to_be_visible()
+
+
+def test_a_link_reproduces_the_view_and_the_history_works(address, open_page):
+    first = open_page(address)
+    paste(first, "\n".join(f"{head} | {tail}" for head, tail in EXAMPLES.items()))
+    first.get_by_role("combobox", name="Ask about").press_sequentially("Baku")
+    option(first, "Baku").first.click()
+    first.get_by_role("spinbutton", name="Answers").fill("7")
+    first.get_by_role("button", name="Ask", exact=True).click()
+    first.get_by_role("button", name="Caspian Sea").click()
+    expect(explanation(first)).to_contain_text("Why Caspian Sea for Baku?")
+    second = open_page(first.url)
+    expect(explanation(second)).to_contain_text("Why Caspian Sea for Baku?")
+    expect(answers(second)).to_have_count(7)
+    expect(second.locator("#pairs")).to_contain_text("Barcelona→Mediterranean Sea")
+    first.go_back()
+    expect(explanation(first)).to_have_count(0)
+    expect(answers(first)).to_have_count(7)
+    first.go_back()
+    expect(first.get_by_text("Nothing asked yet")).to_be_visible()
+    first.go_forward()
+    first.go_forward()
+    expect(explanation(first)).to_contain_text("Why Caspian Sea for Baku?")
+
+
+def test_a_link_to_what_is_no_answer_any_more_still_explains_it(address, open_page):
+    page = open_page(f"{address}#{QUESTION}&top=1&why=sea/coral-sea")
+    expect(page.get_by_role("heading", name="which is not among these answers")).to_be_visible()
+    expect(explanation(page)).to_contain_text("Why Coral Sea for Baku?")
+
+
+def test_the_link_is_copied(address, open_page):
+    page = open_page(f"{address}#{QUESTION}", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_colours_follow_the_system_until_a_choice_is_made_and_remembered(address, open_page):
+    page = open_page(address, color_scheme="dark")
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.get_by_role("button", name="Use light colours").click()
+    expect(root).to_have_attribute("data-theme", "light")
+    page.reload()
+    expect(root).to_have_attribute("data-theme", "light")
+
+
+@pytest.mark.parametrize("fragment", ["", QUESTION, EXPLAINED])
+def test_a_narrow_screen_never_scrolls_sideways(address, open_page, fragment):
+    page = open_page(f"{address}#{fragment}", width=360)
+    if fragment == EXPLAINED:
+        expect(page.locator(".picture")).to_have_attribute("data-nodes", re.compile(r"\d"))
+    elif fragment:
+        expect(answers(page).first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_a_hostile_name_is_shown_as_text(address, open_page):
+    page = open_page(f"{address}#{QUESTION}&top=100&why={quote(HOSTILE)}")
+    expect(explanation(page)).to_contain_text(f"Why {HOSTILE} for Baku?")
+    expect(page.locator(".picture")).to_have_attribute("data-nodes", re.compile(r"\d"))
+    head_field(page).fill(HOSTILE[:40])
+    expect(page.get_by_role("option").first).to_contain_text("<script>")
+    expect(page).to_have_title("Baku → ? · tripleshot")
+    assert page.locator("main script, main img, form script, form img").count() == 0
+
+
+def test_an_unknown_name_shows_the_servers_own_sentence(address, open_page):
+    page = open_page(f"{address}#{QUESTION}&ask=Atlantiss")
+    expect(page.get_by_role("alert")).to_contain_text("nknown entity 'Atlantiss'")
+
+
+def test_a_question_without_examples_says_what_is_missing(address, open_page):
+    page = open_page(address)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Give at least one example pair")
+
+
+def test_chosen_types_narrow_the_answers(address, open_page):
+    page = open_page(f"{address}#{QUESTION}")
+    page.get_by_label("Among entities").select_option("of chosen types")
+    page.get_by_role("combobox", name="Types of answers").press_sequentially("timez")
+    page.keyboard.press("Enter")  # sooner than the suggestion
+    expect(page.get_by_role("button", name="Remove timezone")).to_be_visible()
+    expect(page.get_by_text("The question has changed")).to_be_visible()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("button", name="timezone/").first).to_be_visible()
+    assert "among=types&type=timezone" in page.url
+
+
+def test_the_offered_example_is_asked_with_one_click(address, open_page):
+    page = open_page(address)
+    page.get_by_role("button", name="Try an example").click()
+    expect(answers(page).first).to_be_visible()
+
+
+def test_a_token_is_asked_for_until_it_is_right_and_then_kept(guarded_address, open_page):
+    page = open_page(f"{guarded_address}#{EXPLAINED}")
+    field = page.get_by_label("Token", exact=True)
+    field.fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("did not accept that token")).to_be_visible()
+    field.fill(TOKEN)
+    page.keyboard.press("Enter")
+    expect(explanation(page)).to_contain_text("Why Caspian Sea for Baku?")
+    page.reload()
+    expect(explanation(page)).to_contain_text("Why Caspian Sea for Baku?")
+
+
+def test_nothing_found_is_said_in_words(address, open_page):
+    page = open_page(f"{address}#{QUESTION}")
+    expect(answers(page).first).to_be_visible()
+    nothing = {"head": {"id": 0, "name": "x", "label": "x"}, "num_candidates": 0, "answers": []}
+    page.route("**/answer", lambda route: route.fulfill(json={"results": [nothing], "seconds": 0.1}))
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_text("No answers: no candidate is left.")).to_be_visible()

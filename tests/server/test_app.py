@@ -1,0 +1,233 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.conftest import EXAMPLES, Client
+from tripleshot.evaluation.protocol import evaluate
+from tripleshot.server import Limits, create_app
+
+QUESTION = {"examples": EXAMPLES, "heads": ["city/baku-az"], "top": 3}
+
+
+def detail(response, status: int) -> str:
+    assert response.status_code == status, response.text
+    assert list(response.json()) == ["detail"]
+    return response.json()["detail"]
+
+
+def test_a_question_is_answered(client, answerer):
+    page = client.post("/answer", json=QUESTION).json()
+    result = page["results"][0]
+    caspian = result["answers"][0]
+    assert result["head"] == {
+        "id": answerer.index.resolve("city/baku-az"),
+        "name": "city/baku-az",
+        "label": "Baku",
+    }
+    assert (caspian["rank"], caspian["entity"]["label"]) == (1, "Caspian Sea")
+    assert (caspian["confidence"], caspian["is_known"]) == (None, False)
+    assert len(result["answers"]) == 3
+    assert result["num_candidates"] == len(answerer.candidates(answerer.support([("Odesa", "Black Sea")])))
+    assert page["seconds"] > 0
+
+
+def test_an_answer_is_what_the_answerer_says(client, answerer):
+    support = answerer.support((pair["head"], pair["tail"]) for pair in EXAMPLES)
+    asked = {**QUESTION, "heads": ["city/odesa-ua"], "candidates": ["sea", "country"], "with_known": True, "top": 7}
+    found = client.post("/answer", json=asked).json()["results"][0]["answers"]
+    expected = answerer.answer(support, answerer.index.resolve("city/odesa-ua"), 7, ("sea", "country"), True)
+    assert [(each["entity"]["id"], each["score"], each["is_known"]) for each in found] == [
+        (each.entity, each.score, each.is_known) for each in expected
+    ]
+    assert any(each["is_known"] for each in found)
+
+
+def test_a_served_score_is_the_one_that_evaluation_ranks(client, answerer):
+    dataset = answerer.dataset
+    ranks = evaluate(answerer.method, dataset, 3, candidates="open").ranks
+    task = dataset.test[0]
+    examples = [{"head": head, "tail": tail} for head, tail in task.support(3).tolist()]
+    head, tail = task.queries(3)[0].tolist()
+    asked = {"examples": examples, "heads": [head], "top": 100}
+    answers = client.post("/answer", json=asked).json()["results"][0]["answers"]
+    score = float(answerer.score(task.support(3), head, [tail])[0])
+    served = next(each for each in answers if each["entity"]["id"] == tail)
+    assert served["score"] == score
+    known = set(task.known_tails(head).tolist()) - {tail}
+    better = [each for each in answers if each["entity"]["id"] not in known | {tail} and each["score"] >= score]
+    assert len(better) + 1 == ranks.pessimistic[0]
+
+
+def test_an_answer_is_explained(client):
+    asked = {"examples": EXAMPLES, "head": "Baku", "tail": "sea/caspian-sea"}
+    page = client.post("/explain", json=asked).json()
+    assert page["tail"]["label"] == "Caspian Sea"
+    assert len(page["examples"]) == 3
+    assert page["text"].startswith("Why Caspian Sea for Baku?")
+    assert page["connections"][0]["entities"][0]["name"] == "city/baku-az"
+    assert page["neighbors"][0]["relation"].keys() == {"id", "name", "label", "is_inverse"}
+
+
+def test_names_are_searched(client, answerer):
+    found = client.get("/entities", params={"q": "bakku", "limit": 2}).json()["entities"]
+    assert found[0]["name"] == "city/baku-az"
+    assert found[0]["types"] == ["city"]
+    assert found[0]["degree"] == answerer.graph.degrees[found[0]["id"]]
+    assert len(found) == 2
+    assert client.get("/entities", params={"q": ""}).json() == {"entities": []}
+
+
+def test_neighbors_are_listed_in_both_directions(client, answerer):
+    country = answerer.index.resolve("country/azerbaijan")
+    page = client.get(f"/entity/{country}/neighbors", params={"limit": 1000}).json()
+    assert page["entity"]["label"] == "Azerbaijan"
+    assert page["degree"] == len(page["neighbors"])
+    assert {edge["relation"]["is_inverse"] for edge in page["neighbors"]} == {True, False}
+    assert "unknown entity #99999999" in detail(client.get("/entity/99999999/neighbors"), 404)
+    assert len(client.get(f"/entity/{country}/neighbors?limit=1").json()["neighbors"]) == 1
+
+
+def test_the_server_says_what_it_serves(client, answerer):
+    page = client.get("/about").json()
+    assert (page["name"], page["method"], page["shots"]) == ("atlas", "evidence", 3)
+    assert page["num_entities"] == answerer.graph.num_entities
+    assert "city" in page["types"]
+    assert page["has_confidence"] is False
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (QUESTION | {"heads": ["city/bakku-az"]}, 400, "unknown entity 'city/bakku-az': did you mean city/baku-az"),
+        (QUESTION | {"heads": [10**9]}, 400, "unknown entity #1000000000"),
+        (QUESTION | {"examples": []}, 400, "give at least one example"),
+        (QUESTION | {"examples": EXAMPLES * 400}, 400, "1,200 are more than the 100"),
+        (QUESTION | {"heads": ["Baku"] * 101}, 400, "heads: 101 are more"),
+        (QUESTION | {"top": 101}, 400, "top: 101"),
+        (QUESTION | {"heads": ["x" * 1001]}, 400, "letters of a name"),
+        (QUESTION | {"candidates": ["seas"]}, 400, "no entity is of type 'seas'; did you mean 'sea'"),
+        (QUESTION | {"heads": ["\x00\x07\u202e"]}, 400, "unknown entity"),
+        (QUESTION | {"heads": [-1]}, 422, "heads.0"),
+        (QUESTION | {"heads": [True]}, 422, "heads.0"),
+        (QUESTION | {"top": 0}, 422, "top"),
+        (QUESTION | {"top": 1.5}, 422, "top"),
+        (QUESTION | {"tops": 1}, 422, "tops: Extra inputs"),
+        ({"examples": EXAMPLES}, 422, "heads: Field required"),
+        ([], 422, ""),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_in_one_sentence(client, body, status, message):
+    assert message in detail(client.post("/answer", json=body), status)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b'{"examples": [], "heads": [NaN]}',
+        b'{"examples": [], "heads": [1e999]}',
+        b'{"examples": [], "heads": ["\\ud800"]}',
+        b'{"examples": [], "heads": [], "\\udfff": 1}',
+        b'{"examples": [], "heads": [' + b"9" * 5000 + b"]}",
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_proper_json_is_refused(client, body):
+    response = client.post("/answer", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code in (400, 422)
+    assert list(response.json()) == ["detail"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data())
+def test_any_entities_make_a_question(client, answerer, data):
+    entities = st.integers(0, answerer.graph.num_entities - 1)
+    body = {
+        "examples": data.draw(st.lists(st.fixed_dictionaries({"head": entities, "tail": entities}), min_size=1)),
+        "heads": data.draw(st.lists(entities.map(lambda entity: f"#{entity}"), max_size=3)),
+        "top": data.draw(st.integers(1, 100)),
+        "candidates": data.draw(st.sampled_from(["open", "all", ["sea"], []])),
+        "with_known": data.draw(st.booleans()),
+    }
+    response = client.post("/answer", json=body)
+    assert response.status_code == 200, response.text
+    for result in response.json()["results"]:
+        scores = [each["score"] for each in result["answers"]]
+        assert scores == sorted(scores, reverse=True)
+        assert len(scores) == min(body["top"], result["num_candidates"])
+
+
+def test_no_heads_have_no_answers(client):
+    assert client.post("/answer", json=QUESTION | {"heads": []}).json()["results"] == []
+
+
+def test_too_many_candidates_are_refused(answerer):
+    client = Client(create_app(answerer, Limits(max_candidates=10), None))
+    assert "candidates" in detail(client.post("/answer", json=QUESTION), 400)
+
+
+def test_large_requests_are_refused_whatever_they_declare(client):
+    large = json.dumps(QUESTION | {"candidates": ["x" * 2_000_000]}).encode()
+    headers = {"Content-Type": "application/json"}
+    assert "larger than" in detail(client.post("/answer", content=large, headers=headers), 413)
+
+    async def pieces():
+        for place in range(0, len(large), 65536):
+            yield large[place : place + 65536]
+
+    assert "larger than" in detail(client.post("/answer", content=pieces(), headers=headers), 413)
+
+
+def test_unknown_addresses_and_methods_are_refused(client):
+    assert detail(client.get("/nothing"), 404)
+    assert detail(client.get("/answer"), 405)
+    assert detail(client.get("/../pyproject.toml"), 404)
+    assert detail(client.get("/%2e%2e/__init__.py"), 404)
+
+
+def test_a_token_is_asked_for_everywhere_but_for_health_and_the_page(answerer):
+    client = Client(create_app(answerer, Limits(), "sesame"))
+    right, wrong = {"Authorization": "Bearer sesame"}, {"Authorization": "Bearer sesam\u00e9".encode("latin-1")}
+    for path in ("/about", "/entities?q=a", "/entity/0/neighbors", "/metrics", "/openapi.json"):
+        assert client.get(path, headers=right).status_code == 200
+        assert "token" in detail(client.get(path), 401)
+        assert client.get(path, headers=wrong).headers["WWW-Authenticate"] == "Bearer"
+    for path in ("/answer", "/explain"):
+        assert detail(client.post(path, content=b"{"), 401)
+    for path in ("/health", "/", "/app.js"):
+        assert client.get(path).status_code == 200
+
+
+def test_the_page_is_served_with_safe_headers(client):
+    page = client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    policy = page.headers["content-security-policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert page.headers["cache-control"] == "no-cache"
+    again = client.get("/", headers={"If-None-Match": page.headers["etag"]})
+    assert again.status_code == 304
+    assert client.get("/about").headers["cache-control"] == "no-store"
+
+
+def test_figures_are_counted_for_each_application(answerer):
+    client = Client(create_app(answerer, Limits(), None))
+    client.post("/answer", json=QUESTION)
+    client.post("/answer", json=QUESTION | {"heads": ["nobody"]})
+    client.get("/entity/0/neighbors")
+    client.get("/nothing")
+    text = client.get("/metrics").text
+    assert 'tripleshot_requests_total{path="/answer",status="200"} 1.0' in text
+    assert 'tripleshot_requests_total{path="/answer",status="400"} 1.0' in text
+    assert 'tripleshot_requests_total{path="/entity/{entity_id}/neighbors",status="200"} 1.0' in text
+    assert 'tripleshot_requests_total{path="other",status="404"} 1.0' in text
+    assert "tripleshot_answers_total 1.0" in text
+    assert "tripleshot_waiting_requests 0.0" in text
+    assert 'tripleshot_request_seconds_count{path="/answer"} 2.0' in text
+    assert "tripleshot_scoring_seconds_count 2.0" in text

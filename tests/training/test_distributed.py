@@ -1,0 +1,86 @@
+"""Two processes under torchrun, as a user would start them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.nn import functional
+
+PAIR = """
+import sys
+from pathlib import Path
+import numpy as np, torch
+from safetensors.torch import save_file
+from torch import nn
+from tripleshot.training.distributed import process_group, rank
+from tripleshot.training.trainer import Stage, Trainer, Watching
+
+folder = Path(sys.argv[1])
+torch.set_num_threads(1)
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.Embedding(6, 3, sparse=True)
+        self.layer = nn.Linear(3, 1)
+
+torch.manual_seed(0)
+module = Small()
+with process_group("cpu"):
+    rows = torch.tensor([0, 1, 2]) if rank() == 0 else torch.tensor([2, 3])
+    def losses(step, chance):
+        return {"fit": (module.layer(module.rows(rows)) - 1).square().mean()}
+    stage = Stage("only", losses, 1, 0.1, "constant", 0, validates=True)
+    trainer = Trainer(module, [stage], folder, 0, lambda: 0.5, lambda: None, Watching(clip=0.0))
+    if rank() == 0:
+        save_file({name: value.clone() for name, value in module.state_dict().items()}, folder / "before.safetensors")
+    trainer.run()
+    grads = {"rows": module.rows.weight.grad.to_dense(), "layer": module.layer.weight.grad}
+    save_file(grads, folder / f"gradient-{rank()}.safetensors")
+    save_file(dict(module.state_dict()), folder / f"after-{rank()}.safetensors")
+"""
+
+
+def torchrun(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_gradients_dense_and_sparse_are_the_mean_over_processes(tmp_path: Path):
+    (tmp_path / "pair.py").write_text(PAIR)
+    done = torchrun(tmp_path / "pair.py", tmp_path)
+    assert done.returncode == 0, done.stderr
+    before = {name: value.requires_grad_() for name, value in load_file(tmp_path / "before.safetensors").items()}
+    losses = []
+    for rows in ([0, 1, 2], [2, 3]):
+        hidden = functional.embedding(torch.tensor(rows), before["rows.weight"])
+        losses.append((functional.linear(hidden, before["layer.weight"], before["layer.bias"]) - 1).square().mean())
+    torch.stack(losses).mean().backward()
+    for number in (0, 1):
+        found = load_file(tmp_path / f"gradient-{number}.safetensors")
+        torch.testing.assert_close(found["rows"], before["rows.weight"].grad)
+        torch.testing.assert_close(found["layer"], before["layer.weight"].grad)
+    first, second = (load_file(tmp_path / f"after-{number}.safetensors") for number in (0, 1))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_rscl_trains_in_two_processes(tmp_path: Path, resume: bool):
+    lines = [f"person:{i}\tr{r}\tcity:{(i * (r + 1)) % 9}" for r in range(5) for i in range(60)]
+    lines += [f"city:{i}\tin\tcountry:{i % 3}" for i in range(9)]
+    (tmp_path / "graph.tsv").write_text("\n".join(lines))
+    settings = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 8, "--pretraining-steps", 3)
+    words = ("-m", "tripleshot", "train", tmp_path / "graph.tsv", tmp_path / "run", "--threads", 1)
+    settings = (*settings, "--method", "rscl")
+    done = torchrun(*words, *settings, "--steps", 4)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("trained;") == 1
+    if resume:
+        assert torchrun(*words, "--resume").returncode == 0
+    log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert [line["finished"] for line in log if "finished" in line] == ["pre-training", "episodes"]
+    assert (tmp_path / "run" / "weights.safetensors").exists()

@@ -1,0 +1,32 @@
+import pytest
+
+from tripleshot.errors import InputError
+from tripleshot.training.log import LOG, describe_training, read_log, write_log
+
+
+def test_a_log_is_begun_anew_and_read_back(tmp_path):
+    path = tmp_path / LOG
+    write_log(path, {"step": 1})
+    write_log(path, None)
+    write_log(path, {"step": 2})
+    assert read_log(path) == [{"step": 2}]
+
+
+def test_a_training_is_described_by_its_curve_and_its_time(tmp_path):
+    rows: list[dict[str, object]] = [
+        {"step": 10, "seconds": 1.0, "losses": {"ranking": 2.0}},
+        {"step": 10, "seconds": 1.0, "valid_mrr": 0.3},
+        {"step": 20, "seconds": 2.5, "valid_mrr": 0.2},
+    ]
+    for row in rows:
+        write_log(tmp_path / LOG, row)
+    described = describe_training(tmp_path)
+    assert described["seconds"] == 2.5
+    assert described["best"] == {"step": 10, "seconds": 1.0, "valid_mrr": 0.3}
+    assert [row["step"] for row in described["curve"]] == [10, 20]
+
+
+def test_a_broken_log_is_named(tmp_path):
+    (tmp_path / LOG).write_text("{")
+    with pytest.raises(InputError, match=LOG):
+        read_log(tmp_path / LOG)

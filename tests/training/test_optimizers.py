@@ -1,0 +1,29 @@
+import pytest
+import torch
+from torch import nn
+
+from tripleshot.training.optimizers import make_optimizers
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.Embedding(5, 3, sparse=True)
+        self.layer = nn.Linear(3, 1)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("adam", ["Adam", "SparseAdam"]), ("adagrad", ["Adagrad"])])
+def test_only_the_rows_in_use_are_touched(kind, expected):
+    module = Small()
+    rows, layer = (part.weight.detach().clone() for part in (module.rows, module.layer))
+    optimizers = make_optimizers(module, kind, 0.1)
+    assert [type(optimizer).__name__ for optimizer in optimizers] == expected
+    module.layer(module.rows(torch.tensor([1, 3, 3]))).sum().backward()
+    for optimizer in optimizers:
+        optimizer.step()
+    assert torch.ne(module.rows.weight, rows).any(1).tolist() == [False, True, False, True, False]
+    assert not torch.equal(module.layer.weight, layer)
+
+
+def test_dense_weights_alone_need_no_sparse_optimizer():
+    assert len(make_optimizers(nn.Linear(2, 1), "adam", 0.1)) == 1

@@ -1,0 +1,83 @@
+from dataclasses import replace
+
+import pytest
+
+from tripleshot.datasets.storage import content_hash
+from tripleshot.errors import InputError, InputWarning
+from tripleshot.training.runs import (
+    VOCABULARY,
+    RunConfig,
+    load_config,
+    load_vocabulary,
+    require_known_names,
+    require_same_data,
+    save_config,
+    save_vocabulary,
+)
+
+
+def config_of(dataset):
+    return RunConfig("rscl", {"width": 8}, 5, "somewhere", dataset.name, content_hash(dataset), "train", None)
+
+
+def test_a_config_comes_back(tiny, tmp_path):
+    save_config(config_of(tiny), tmp_path)
+    assert load_config(tmp_path) == config_of(tiny)
+
+
+def test_a_folder_without_a_config_is_no_run(tmp_path):
+    with pytest.raises(InputError, match="not a run"):
+        load_config(tmp_path)
+
+
+def test_a_vocabulary_comes_back(tiny, tmp_path):
+    save_vocabulary(tiny.graph, tmp_path)
+    found = load_vocabulary(tmp_path)
+    assert found is not None
+    assert found.fits(tiny.graph)
+    assert found.entities.names.to_pylist() == tiny.graph.entities.names.to_pylist()
+    assert found.relations.names.to_pylist() == tiny.graph.relations.names.to_pylist()
+    assert not found.fits(tiny.graph.with_triples([("a", "lives in", "b")]))
+
+
+def test_a_broken_vocabulary_is_refused(tmp_path):
+    assert load_vocabulary(tmp_path) is None
+    (tmp_path / VOCABULARY).write_bytes(b"nothing of the kind")
+    with pytest.raises(InputError, match=VOCABULARY):
+        load_vocabulary(tmp_path)
+
+
+def grown(dataset, count):
+    triples = [(f"new:{i}", "knows", f"new:{i + 1}") for i in range(count - 1)]
+    return replace(dataset, graph=dataset.graph.with_triples([*triples, ("new:0", "greets", "person:0")]))
+
+
+def test_names_that_are_new_to_a_run_are_counted_once(tiny, tmp_path):
+    save_vocabulary(tiny.graph, tmp_path)
+    require_known_names(config_of(tiny), tiny, tmp_path)
+    with pytest.warns(InputWarning, match="26 of 52 entities and 1 of 5 relations") as found:
+        require_known_names(config_of(tiny), grown(tiny, 26), tmp_path)
+    assert len(found) == 1
+
+
+def test_names_that_are_gone_or_in_another_order_are_nothing_to_warn_of(tiny, tmp_path):
+    save_vocabulary(grown(tiny, 5).graph, tmp_path)
+    require_known_names(config_of(grown(tiny, 5)), tiny, tmp_path)
+
+
+def test_a_run_that_knows_less_than_half_of_the_entities_is_refused(tiny, tmp_path):
+    save_vocabulary(tiny.graph, tmp_path)
+    with pytest.raises(InputError, match="would not fit"):
+        require_known_names(config_of(tiny), grown(tiny, 27), tmp_path)
+
+
+def test_without_a_vocabulary_only_the_same_data_will_do(tiny, tmp_path):
+    require_known_names(config_of(tiny), tiny, tmp_path)
+    with pytest.raises(InputError, match="would not fit"):
+        require_known_names(config_of(tiny), grown(tiny, 1), tmp_path)
+
+
+def test_what_must_be_the_same_data_is(tiny):
+    require_same_data(config_of(tiny), tiny)
+    with pytest.raises(InputError, match="would not fit"):
+        require_same_data(config_of(tiny), grown(tiny, 1))

@@ -1,0 +1,286 @@
+"""The trainer: stages, validation, patience, resume to the bit, and what is left when it is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from torch import nn
+
+from tripleshot.errors import InputError, TripleshotError
+from tripleshot.training.checkpoints import load_weights, save_weights
+from tripleshot.training.log import LOG, read_log
+from tripleshot.training.trainer import CHECKPOINT, Stage, StoppedError, Trainer, Watching
+
+
+class Small(nn.Module):
+    """A sparse embedding and a dense layer: both kinds of optimizer are in play."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.rows = nn.Embedding(50, 4, sparse=True)
+        self.layer = nn.Linear(4, 1)
+
+
+def trainer(folder, scores=(0.1, 0.2, 0.3), steps=30, watching=None, stop_at=None, noise=True):
+    module = Small()
+    answers = iter(scores)
+
+    def losses(step, chance):
+        if stop_at is not None and step == stop_at:
+            os.kill(os.getpid(), signal.SIGINT)
+        rows = torch.from_numpy(chance.integers(50, size=8))
+        out = module.layer(module.rows(rows)).squeeze(1)
+        return {"fit": (out - rows / 50 + torch.randn(8) * noise).square().mean()}
+
+    stages = [
+        Stage("first", losses, 10, 0.01, "linear", 3),
+        Stage("second", losses, steps, 0.02, "stepwise", 3, validates=True),
+    ]
+    folder.mkdir(exist_ok=True)
+    return module, Trainer(
+        module,
+        stages,
+        folder,
+        seed=1,
+        validate=lambda: next(answers, 0.0),
+        keep=lambda: save_weights(module, folder),
+        watching=watching or Watching(validate_every=10, patience=0, checkpoint_every=7),
+    )
+
+
+def weights(module):
+    return torch.cat([parameter.detach().reshape(-1) for parameter in module.parameters()])
+
+
+def test_all_stages_run_and_the_log_says_so(tmp_path):
+    _, made = trainer(tmp_path / "run")
+    progress = made.run()
+    assert progress.finished
+    assert (progress.best_mrr, progress.best_step) == (0.3, 30)
+    log = read_log(tmp_path / "run" / LOG)
+    assert [line["finished"] for line in log if "finished" in line] == ["first", "second"]
+    assert [line["valid_mrr"] for line in log if "valid_mrr" in line] == [0.1, 0.2, 0.3]
+
+
+def test_the_weights_that_were_best_are_kept(tmp_path):
+    module, made = trainer(tmp_path / "run", scores=(0.5, 0.2, 0.3))
+    made.run()
+    kept = Small()
+    load_weights(kept, tmp_path / "run")
+    assert not torch.equal(weights(kept), weights(module))
+    assert made.progress.best_step == 10
+
+
+def test_training_stops_when_it_no_longer_gets_better(tmp_path):
+    watching = Watching(validate_every=10, patience=2, checkpoint_every=7)
+    _, made = trainer(tmp_path / "run", scores=(0.5, 0.2, 0.3, 0.9), steps=100, watching=watching)
+    made.run()
+    assert made.progress.step == 30
+    assert made.progress.best_mrr == 0.5
+
+
+@pytest.mark.parametrize("stop_at", [0, 4, 9])
+def test_a_stopped_and_resumed_run_ends_like_one_that_was_not(tmp_path, stop_at):
+    whole, made = trainer(tmp_path / "whole")
+    made.run()
+    _, stopped = trainer(tmp_path / "run", stop_at=stop_at)
+    with pytest.raises(StoppedError, match="--resume goes on"):
+        stopped.run()
+    module, resumed = trainer(tmp_path / "run")
+    resumed.run(resume=True)
+    assert torch.equal(weights(module), weights(whole))
+    without_time = [
+        [{key: value for key, value in line.items() if key != "seconds"} for line in read_log(tmp_path / name / LOG)]
+        for name in ("run", "whole")
+    ]
+    assert without_time[0] == without_time[1]
+
+
+def test_resuming_from_an_older_checkpoint_writes_no_step_twice(tmp_path):
+    whole, made = trainer(tmp_path / "whole")
+    made.run()
+    _, stopped = trainer(tmp_path / "run", stop_at=9)
+    with pytest.raises(StoppedError):
+        stopped.run()
+    with (tmp_path / "run" / LOG).open("a") as file:
+        file.write(json.dumps({"stage": "second", "step": 25, "seconds": 1.0, "losses": {}}) + "\n")
+    module, resumed = trainer(tmp_path / "run")
+    resumed.run(resume=True)
+    assert torch.equal(weights(module), weights(whole))
+    assert sum(line["step"] == 25 for line in read_log(tmp_path / "run" / LOG)) == 0
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path):
+    module, made = trainer(tmp_path / "run")
+    made.run()
+    again, resumed = trainer(tmp_path / "run")
+    resumed.run(resume=True)
+    assert torch.equal(weights(module), weights(again))
+
+
+def test_a_broken_checkpoint_is_one_clear_error(tmp_path):
+    _, made = trainer(tmp_path / "run")
+    made.run()
+    (tmp_path / "run" / CHECKPOINT).write_bytes(b"rubbish")
+    with pytest.raises(InputError, match="not a readable checkpoint"):
+        trainer(tmp_path / "run")[1].run(resume=True)
+
+
+def test_a_loss_that_is_not_a_number_stops_with_advice(tmp_path):
+    module, made = trainer(tmp_path / "run")
+    module.layer.weight.data.fill_(float("nan"))
+    with pytest.raises(TripleshotError, match="lower the learning rate"):
+        made.run()
+
+
+def test_an_unwritable_folder_is_one_clear_error(tmp_path):
+    _, made = trainer(tmp_path / "run")
+    (tmp_path / "run").rmdir()
+    (tmp_path / "run").write_text("a file in the way")
+    with pytest.raises(TripleshotError, match="cannot be written"):
+        made.run()
+
+
+def test_a_checkpoint_is_no_pickle(tmp_path):
+    _, made = trainer(tmp_path / "run")
+    made.run()
+    with safe_open(tmp_path / "run" / CHECKPOINT, framework="pt") as file:
+        assert json.loads(file.metadata()["state"])["progress"]["finished"]
+
+
+VICTIM = """
+import sys
+sys.path.insert(0, {tests!r})
+import torch
+from pathlib import Path
+from test_training import trainer
+from tripleshot.training.trainer import Watching
+
+torch.set_num_threads(1)
+watching = Watching(validate_every=10, patience=0, checkpoint_every=1)
+made = trainer(Path({folder!r}), scores=[0.1] * 1000, steps=400, watching=watching)[1]
+print("ready", flush=True)
+made.run(resume=True)
+print("done", flush=True)
+"""
+
+
+def test_killed_at_any_moment_the_last_good_checkpoint_is_left(tmp_path):
+    """Kill it again and again, at random moments, and go on: the end is that of a run in peace."""
+    watching = Watching(validate_every=10, patience=0, checkpoint_every=1)
+    whole, made = trainer(tmp_path / "whole", scores=[0.1] * 1000, steps=400, watching=watching)
+    made.run()
+    script = VICTIM.format(tests=str(Path(__file__).parent), folder=str(tmp_path / "run"))
+    moments = np.random.default_rng(0).uniform(0.01, 0.25, size=10)
+    for moment in moments:
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as victim:
+            assert victim.stdout is not None
+            victim.stdout.readline()
+            time.sleep(moment)
+            victim.kill()
+    module, last = trainer(tmp_path / "run", scores=[0.1] * 1000, steps=400, watching=watching)
+    last.run(resume=True)
+    assert torch.equal(weights(module), weights(whole))
+
+
+class Clock:
+    """Time that passes only when it is told to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr("tripleshot.training.trainer.time", made)
+    return made
+
+
+def timed(folder, clock, stop_after=None, **watching):
+    """Return a training in which a step takes one second and a validation three."""
+    folder.mkdir(exist_ok=True)
+    module = Small()
+    rates = []
+
+    def losses(step, chance):
+        clock.now += 1
+        rates.append(made.optimizers[0].param_groups[0]["lr"])
+        if len(rates) == stop_after:
+            os.kill(os.getpid(), signal.SIGINT)
+        return {"fit": module.layer(module.rows(torch.from_numpy(chance.integers(50, size=8)))).square().mean()}
+
+    def validate():
+        clock.now += 3
+        return 0.5
+
+    stages = [
+        Stage("first", losses, 100, 0.01, "linear", 0),
+        Stage("second", losses, 300, 0.01, "linear", 0, validates=True),
+    ]
+    keep = lambda: save_weights(module, folder)  # noqa: E731
+    made = Trainer(module, stages, folder, 1, validate, keep, Watching(100, 0, 1000, budget=40, **watching))
+    return made, rates
+
+
+def test_a_budget_is_shared_by_the_stages_and_holds_the_validations(tmp_path, clock):
+    made, _ = timed(tmp_path / "run", clock)
+    progress = made.run()
+    assert progress.finished
+    assert clock.now == 40
+    log = read_log(tmp_path / "run" / LOG)
+    assert [line["spent"] for line in log if "finished" in line] == [10, 40]
+    assert [line["spent"] for line in log if "valid_mrr" in line] == [23, 33, 40]
+    assert progress.seconds == 31
+
+
+def test_the_learning_rate_follows_the_budget(tmp_path, clock):
+    made, rates = timed(tmp_path / "run", clock)
+    made.run()
+    np.testing.assert_allclose(rates[:10], 0.01 * (1 - np.arange(10) / 10))
+    np.testing.assert_allclose(rates[10:20], 0.01 * (1 - np.arange(10) / 30))
+    assert rates[-1] == pytest.approx(0.01 * (1 - 26 / 30))
+
+
+@pytest.mark.parametrize("stop_after", [4, 15, 20])
+def test_a_stopped_training_goes_on_with_the_time_that_it_had_left(tmp_path, clock, stop_after):
+    with pytest.raises(StoppedError):
+        timed(tmp_path / "run", clock, stop_after=stop_after)[0].run()
+    clock.now += 1000
+    made, _ = timed(tmp_path / "run", clock)
+    progress = made.run(resume=True)
+    assert progress.spent == 40
+    assert clock.now == 1040
+    assert [line["spent"] for line in read_log(tmp_path / "run" / LOG) if "valid_mrr" in line] == [23, 33, 40]
+
+
+def test_an_observer_that_wants_to_know_is_told_the_time(tmp_path, clock):
+    seen = []
+
+    class Watch:
+        def begin(self, stage, step):
+            pass
+
+        def advance(self, step, losses, best_mrr):
+            pass
+
+        def pass_time(self, spent, budget):
+            seen.append((spent, budget))
+
+    made, _ = timed(tmp_path / "run", clock)
+    made.observer = Watch()
+    made.run()
+    assert seen[0] == (1, 40)
+    assert seen[-1] == (40, 40)
