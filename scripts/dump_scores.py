@@ -109,7 +109,7 @@ def make_up_dataset() -> FewShotDataset:
     names = [f"{'place' if i % 3 else 'person'}:{i}" for i in range(60)]
     columns = [rng.integers(0, count, 400).astype(np.int32) for count in (60, 8, 60)]
     relations = Vocabulary.of("relation", [f"relation {i}" for i in range(8)])
-    graph = KnowledgeGraph(Vocabulary.of("entity", names), relations, *columns)
+    graph = KnowledgeGraph(Vocabulary.of("entity", names), relations, columns[0], columns[1], columns[2])
     tasks = [Task.of(f"task {i}", np.unique(rng.integers(0, 60, (40, 2)), axis=0)) for i in range(5)]
     return FewShotDataset("made up", graph, tuple(tasks[:3]), (tasks[3],), (tasks[4],))
 

@@ -3,7 +3,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
-from web.conftest import HOSTILE, TOKEN
+
+from server.static.conftest import HOSTILE, TOKEN
 
 EXAMPLES = {
     "city/barcelona-es": "sea/mediterranean-sea",

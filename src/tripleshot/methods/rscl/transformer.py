@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.methods.rscl.method import native
+from tripleshot.methods.rscl import native
 
 POOL_SIZE = 1 << 18
 POOL_STEPS = 500
