@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.episodes import EpisodeSampler, Regime
-from tripleshot.datasets.task_batches import TaskBatchSampler
+from tripleshot.datasets.episodes import EpisodeSampler, Regime, TaskBatchSampler
 from tripleshot.errors import InputError
 from tripleshot.methods.settings import LearningSettings
 from tripleshot.training.schedules import Schedule

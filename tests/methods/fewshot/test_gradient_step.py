@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tripleshot.datasets.task_batches import TaskBatchSampler
+from tripleshot.datasets.episodes import TaskBatchSampler
 from tripleshot.methods.fewshot.gradient_step import distance_loss, draw_wrong_tails, embed, relation_gradient
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.losses import ranking_loss

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights, memorized_mrr, question
-from tripleshot.datasets.task_batches import TaskBatchSampler
+from tripleshot.datasets.episodes import TaskBatchSampler
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.methods.fewshot.gradient_step import draw_wrong_tails

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.task_batches import TaskBatch
+from tripleshot.datasets.episodes import TaskBatch
 from tripleshot.methods.episode_settings import MetaSettings, batches_of
 from tripleshot.methods.fewshot.gradient_step import PART, distance_loss, draw_wrong_tails, embed
 from tripleshot.methods.fewshot.hyperplanes import Relations, gradients
@@ -128,7 +128,7 @@ class GANAMethod(Learner[GANASettings, GANA]):
     def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
         """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
         sampler = batches_of(self.settings, dataset, shots)
-        self.prepare(dataset, len(sampler.names) if self.settings.faithful else 0)
+        self.prepare(dataset, len(sampler.pool.names) if self.settings.faithful else 0)
         if self.settings.pretrained:
             self._start_from(Path(self.settings.pretrained))
 

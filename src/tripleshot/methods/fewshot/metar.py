@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.task_batches import TaskBatchSampler
+from tripleshot.datasets.episodes import TaskBatchSampler
 from tripleshot.methods.episode_settings import MetaSettings, batches_of
 from tripleshot.methods.fewshot.gradient_step import (
     PART,
