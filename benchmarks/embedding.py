@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from measuring import OURS, SHOTS, data_parser, describe_machine, prepare
-from tripleshot.datasets.negatives import Triples, collect_triples
+from tripleshot.datasets.negatives import TrainingTriples, collect_triples
 from tripleshot.datasets.storage import content_hash
 from tripleshot.evaluation.results import write_json
 from tripleshot.methods.embedding.method import EmbeddingMethod
@@ -44,7 +44,7 @@ WIKI_ENTITIES, WIKI_RELATIONS, WIKI_TRIPLES, WIKI_WIDTH = 4_838_244, 822, 5_859_
 WARMING, MEMORY_STEPS = 5, 10
 
 
-def time_ours(name: str, settings: EmbeddingSettings, triples: Triples, num_entities: int, steps: int) -> float:
+def time_ours(name: str, settings: EmbeddingSettings, triples: TrainingTriples, num_entities: int, steps: int) -> float:
     """Return the seconds that our trainer takes for so many steps."""
     method = EmbeddingMethod(name, settings)
     stage = method.prepare(triples, num_entities)
@@ -58,7 +58,9 @@ def time_ours(name: str, settings: EmbeddingSettings, triples: Triples, num_enti
     return seconds[1]
 
 
-def time_theirs(name: str, settings: EmbeddingSettings, triples: Triples, num_entities: int, steps: int) -> float:
+def time_theirs(
+    name: str, settings: EmbeddingSettings, triples: TrainingTriples, num_entities: int, steps: int
+) -> float:
     """Return the seconds that PyKEEN's training loop takes for so many steps."""
     from pykeen.models import model_resolver  # type: ignore[missing-import]
     from pykeen.training import SLCWATrainingLoop  # type: ignore[missing-import]
@@ -100,7 +102,7 @@ def measure_memory(num_entities: int, num_triples: int, width: int) -> dict[str,
     relations = np.sort(chance.integers(WIKI_RELATIONS, size=num_triples))
     method = EmbeddingMethod("transe", replace(DEFAULTS["transe"], width=width))
     stage = method.prepare(
-        Triples(heads, relations, tails, WIKI_RELATIONS, np.zeros((0, 1, 2), np.int64)), num_entities
+        TrainingTriples(heads, relations, tails, WIKI_RELATIONS, np.zeros((0, 1, 2), np.int64)), num_entities
     )
     optimizers = make_optimizers(method.module, stage.optimizer, stage.learning_rate)
     for step in range(MEMORY_STEPS):

@@ -12,8 +12,8 @@ ATTEMPTS = 10  # redraws of a wrong triple that happens to be known
 
 
 @dataclass(frozen=True, eq=False)
-class Triples:
-    """What a model without a notion of tasks learns from: the background, the train tasks and the examples.
+class TrainingTriples:
+    """What an embedding model learns from, which knows no tasks: the background, the train tasks and the examples.
 
     Attributes:
         heads: shape (n,), int64, sorted by relation; `relations` and `tails` likewise.
@@ -28,7 +28,7 @@ class Triples:
     supports: npt.NDArray[np.int64]
 
 
-def collect_triples(dataset: FewShotDataset, shots: int) -> Triples:
+def collect_triples(dataset: FewShotDataset, shots: int) -> TrainingTriples:
     """Collect the background, all of the train tasks and the K examples, never a query, of the valid and test tasks."""
     graph, tasks = dataset.graph, list(dataset.all_tasks())
     pairs = [task.pairs if split == "train" else task.pairs[:shots] for split, task in tasks]
@@ -43,7 +43,7 @@ def collect_triples(dataset: FewShotDataset, shots: int) -> Triples:
     if not len(heads):
         raise InputError(f"{dataset.name} has no triple to learn from")
     order = np.argsort(relations, kind="stable")
-    return Triples(heads[order], relations[order], tails[order], graph.num_relations + len(tasks), supports)
+    return TrainingTriples(heads[order], relations[order], tails[order], graph.num_relations + len(tasks), supports)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class CorruptingSampler:
 
     def __init__(
         self,
-        triples: Triples,
+        triples: TrainingTriples,
         num_entities: int,
         batch_size: int,
         num_negatives: int,
@@ -78,26 +78,27 @@ class CorruptingSampler:
         Args:
             triples: to draw from.
             num_entities: wrong entities are any of these.
-            batch_size: triples a batch.
-            num_negatives: wrong entities a triple.
-            bernoulli: replace the head more often where a head has many tails, as TransH does; else as often as not.
-            filtered: redraw what makes a known triple.
+            batch_size: triples per batch.
+            num_negatives: wrong entities per triple.
+            bernoulli: replace the head more often where a head has many tails, as TransH does; otherwise in half of the
+                triples.
+            filtered: draw again where a wrong entity makes a known triple.
         """
         self.triples, self.num_entities = triples, num_entities
         self.batch_size, self.num_negatives = batch_size, num_negatives
         self.head_shares = self._head_shares() if bernoulli else np.full(triples.num_relations, 0.5)
         self.known = np.sort(self._keys(triples.relations, triples.heads, triples.tails)) if filtered else None
 
-    def draw(self, chance: np.random.Generator) -> CorruptedBatch:
+    def draw(self, rng: np.random.Generator) -> CorruptedBatch:
         """Draw one batch."""
         triples = self.triples
-        rows = np.sort(chance.integers(len(triples.heads), size=self.batch_size))
+        rows = np.sort(rng.integers(len(triples.heads), size=self.batch_size))
         relations, heads, tails = triples.relations[rows], triples.heads[rows], triples.tails[rows]
-        backwards = chance.random(len(rows)) < self.head_shares[relations]
-        wrong = chance.integers(self.num_entities, size=(len(rows), self.num_negatives))
+        backwards = rng.random(len(rows)) < self.head_shares[relations]
+        wrong = rng.integers(self.num_entities, size=(len(rows), self.num_negatives))
         given, true = np.where(backwards, tails, heads), np.where(backwards, heads, tails)
         if self.known is not None:
-            self._replace_known(wrong, given, relations, backwards, chance)
+            self._replace_known(wrong, given, relations, backwards, rng)
         return CorruptedBatch(relations, np.concatenate([given[:, None], true[:, None], wrong], axis=1), backwards)
 
     def _replace_known(
@@ -106,9 +107,9 @@ class CorruptingSampler:
         given: npt.NDArray[np.int64],
         relations: npt.NDArray[np.int64],
         backwards: npt.NDArray[np.bool_],
-        chance: np.random.Generator,
+        rng: np.random.Generator,
     ) -> None:
-        """Draw again, in place, what makes a known triple."""
+        """Draw again, in place, every wrong entity that makes a known triple."""
         assert self.known is not None
         rows, columns = np.indices(wrong.shape).reshape(2, -1)
         for _ in range(ATTEMPTS):
@@ -119,16 +120,16 @@ class CorruptingSampler:
             rows, columns = rows[again], columns[again]
             if not len(rows):
                 return
-            wrong[rows, columns] = chance.integers(self.num_entities, size=len(rows))
+            wrong[rows, columns] = rng.integers(self.num_entities, size=len(rows))
 
     def _keys(
         self, relations: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Return one number for each triple."""
+        """Return one number per triple."""
         return (relations * self.num_entities + heads) * self.num_entities + tails
 
     def _head_shares(self) -> npt.NDArray[np.float64]:
-        """Return how often to replace the head: tails a head over tails a head and heads a tail (TransH)."""
+        """Return, per relation, how often the head is replaced: tails per head over tails per head + heads per tail."""
         triples, count = self.triples, self.triples.num_relations
         num_heads, num_tails = (
             np.bincount(np.unique(triples.relations * self.num_entities + ends) // self.num_entities, minlength=count)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.negatives import CorruptingSampler, Triples, collect_triples
+from tripleshot.datasets.negatives import CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError
 from tripleshot.methods.embedding.models import SCORINGS, EmbeddingModel, Relations
 from tripleshot.methods.embedding.relation_fitting import fit_relation
@@ -91,7 +91,7 @@ class EmbeddingMethod(Learner[EmbeddingSettings, EmbeddingModel]):
         """Drop the relations that were fitted on the spot."""
         self._fitted.clear()
 
-    def prepare(self, triples: Triples, num_entities: int, validates: bool = False) -> Stage:
+    def prepare(self, triples: TrainingTriples, num_entities: int, validates: bool = False) -> Stage:
         """Make untrained vectors, and return how they are trained."""
         settings = self.settings
         self._make(num_entities, triples.num_relations, triples.supports)

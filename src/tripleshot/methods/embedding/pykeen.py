@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.negatives import CorruptedBatch, CorruptingSampler, Triples, collect_triples
+from tripleshot.datasets.negatives import CorruptedBatch, CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError, nearest
 from tripleshot.methods.known_supports import KnownSupports
 from tripleshot.methods.learner import Learner
@@ -118,7 +118,7 @@ class PyKEENMethod(Learner[PyKEENSettings, _Kept]):
             )
         ]
 
-    def _make(self, triples: Triples, num_entities: int) -> None:
+    def _make(self, triples: TrainingTriples, num_entities: int) -> None:
         from pykeen.models import model_resolver  # type: ignore[missing-import]
         from pykeen.triples import CoreTriplesFactory  # type: ignore[missing-import]
 
