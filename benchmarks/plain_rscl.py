@@ -13,11 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.losses import ranking_loss
-from tripleshot.methods.protocol import FloatArray
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import NUM_SPECIAL, PAD, RELATION, Tokens
 from tripleshot.methods.rscl.masking import MaskingShares, mask

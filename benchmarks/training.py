@@ -152,7 +152,7 @@ def step_flops(method: RSCLMethod, episodes: EpisodeSampler, number: int) -> flo
     repeated = np.repeat(episode.queries[:, 0], settings.num_negatives)
     heads = np.concatenate([episode.support[:, 0], episode.queries[:, 0], repeated])
     tails = np.concatenate([episode.support[:, 1], episode.queries[:, 1], episode.negatives.ravel()])
-    batch = Batch.of(method.extractor.extract(heads, tails, chance=chance), method.extractor)
+    batch = Batch.of(method.extractor.extract(heads, tails, rng=chance), method.extractor)
     true = batch.rows(shots + len(episode.queries))
     masked = mask(true, method.tokens, true.relation_tokens(), settings.masking_shares)
     num_entities = int((masked.targets >= method.tokens.first_entity).sum())

@@ -27,6 +27,41 @@ def test_expanding_lays_the_asked_rows_end_to_end(rows, asked):
     assert list(zip(owners.tolist(), order[positions].tolist(), strict=True)) == expected
 
 
+def test_an_empty_row_sums_to_zero():
+    assert arrays.sum_rows(np.array([[1.0], [2.0]]), np.array([0, 0, 2, 2])).tolist() == [[0], [3], [0]]
+
+
+@given(keys=st.lists(st.integers(-5, 5), max_size=12), asked=st.lists(st.integers(-7, 7), max_size=12))
+def test_a_lookup_finds_the_first_place_of_each_key_that_is_there(keys, asked):
+    keys.sort()
+    positions, found = arrays.lookup(np.array(keys, dtype=np.int64), np.array(asked, dtype=np.int64))
+    assert found.tolist() == [key in keys for key in asked]
+    assert positions[found].tolist() == [keys.index(key) for key in asked if key in keys]
+    assert all(0 <= position < max(len(keys), 1) for position in positions)
+
+
+def test_a_lookup_keeps_the_shape_of_what_is_asked():
+    positions, found = arrays.lookup(np.array([1, 3]), np.array([[3, 2], [1, 4]]))
+    assert found.tolist() == [[True, False], [True, False]]
+    assert positions[found].tolist() == [1, 0]
+
+
+@given(sizes=st.lists(st.integers(0, 9), max_size=6), count=st.integers(0, 5), seed=st.integers(0, 9))
+def test_numbers_drawn_without_replacement_are_distinct_and_below_the_size(sizes, count, seed):
+    sizes = np.array(sizes, dtype=np.int64)
+    drawn = arrays.draw_without_replacement(sizes, count, np.random.default_rng(seed).integers)
+    assert drawn.shape == (len(sizes), count)
+    for size, numbers in zip(sizes, drawn.tolist(), strict=True):
+        assert len(set(numbers)) == count
+        assert all(0 <= number < max(size, count) for number in numbers)
+        assert size > count or numbers == list(range(count))
+
+
+def test_numbers_drawn_without_replacement_are_equally_likely():
+    drawn = arrays.draw_without_replacement(np.full(6000, 5), 2, np.random.default_rng(0).integers)
+    np.testing.assert_allclose(np.bincount(drawn.ravel()) / drawn.size, 0.2, atol=0.02)
+
+
 def test_a_frozen_array_cannot_be_written():
     array = arrays.frozen(np.arange(3))
     with pytest.raises(ValueError, match="read-only"):

@@ -1,13 +1,17 @@
-"""Rows of different lengths in two flat arrays: the one data structure behind neighbors, types and known tails.
+"""What the package does with plain arrays: rows of different lengths, sorted keys, draws for many rows at once.
 
-Row `i` of a compressed sparse row (CSR) layout is `values[offsets[i]:offsets[i + 1]]`. Everything here works on many
-rows at once, so that nothing above it loops over triples.
+Row `i` of a compressed sparse row (CSR) layout is `values[offsets[i]:offsets[i + 1]]`: the one data structure behind
+neighbors, types and known tails. Everything here works on many rows at once, so that nothing above it loops over
+triples.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 IntArray = npt.NDArray[np.integer]
+FloatArray = npt.NDArray[np.floating]
 
 
 def group(rows: IntArray, num_rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -34,6 +38,53 @@ def expand(offsets: npt.NDArray[np.int64], rows: IntArray) -> tuple[npt.NDArray[
     starts = np.cumsum(lengths) - lengths
     positions = np.arange(len(owners)) - starts[owners] + offsets[rows][owners]
     return positions, owners
+
+
+def sum_rows(values: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Add up the values, shape (m, k), of each row of a CSR layout: shape (n, k), zero for an empty row."""
+    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+    return sums[offsets[1:]] - sums[offsets[:-1]]
+
+
+def lookup(sorted_keys: IntArray, asked: IntArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Find each asked key among sorted ones.
+
+    Returns:
+        positions: the shape of `asked`, where each key stands first; any position for a key that is not there, 0 if
+            there are no keys at all.
+        found: the shape of `asked`, whether the key is there.
+    """
+    asked = np.asarray(asked)
+    if not len(sorted_keys):
+        return np.zeros(asked.shape, dtype=np.int64), np.zeros(asked.shape, dtype=bool)
+    positions = np.minimum(np.searchsorted(sorted_keys, asked), len(sorted_keys) - 1)
+    return positions, sorted_keys[positions] == asked
+
+
+def draw_without_replacement(
+    sizes: npt.NDArray[np.int64], count: int, draw_below: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]
+) -> npt.NDArray[np.int64]:
+    """Draw `count` distinct numbers below each size with Floyd's algorithm, in no random order.
+
+    Args:
+        sizes: shape (n,).
+        count: numbers per size.
+        draw_below: one number from 0 to each bound, the bound not included: `rng.integers`, or something faster. It
+            decides how a random generator is used up, and so what is drawn from a seed.
+
+    Returns:
+        shape (n, count); 0 to count - 1 for a size that is no larger than `count`.
+    """
+    numbers = np.tile(np.arange(count), (len(sizes), 1))
+    rich = np.flatnonzero(sizes > count)
+    drawn = np.empty((len(rich), count), dtype=np.int64)
+    for turn in range(count):
+        last = sizes[rich] - count + turn
+        pick = draw_below(last + 1)
+        is_taken = (drawn[:, :turn] == pick[:, None]).any(axis=1)
+        drawn[:, turn] = np.where(is_taken, last, pick)
+    numbers[rich] = drawn
+    return numbers
 
 
 def frozen(array: npt.NDArray) -> npt.NDArray:

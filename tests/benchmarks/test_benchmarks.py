@@ -57,7 +57,7 @@ def test_the_plain_sampler_takes_the_same_contexts_token_for_token(dataset, ours
 
 def test_the_plain_sampler_draws_contexts_of_the_same_size(dataset, ours, plain):
     pairs = np.random.default_rng(1).integers(dataset.graph.num_entities, size=(400, 2))
-    contexts = ours.extractor.extract(pairs[:, 0], pairs[:, 1], chance=np.random.default_rng(0))
+    contexts = ours.extractor.extract(pairs[:, 0], pairs[:, 1], rng=np.random.default_rng(0))
     expected, found = Batch.of(contexts, ours.extractor), plain.sampler.batch(pairs, random.Random(0))
     assert torch.equal(found.direct_heads, expected.direct_heads)
     assert torch.equal(found.direct_tails, expected.direct_tails)

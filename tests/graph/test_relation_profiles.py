@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from graphs import make_graph
-from tripleshot.graph.relation_profiles import RelationProfiles, sum_rows
+from tripleshot.graph.relation_profiles import RelationProfiles
 
 
 @pytest.fixture
@@ -40,7 +40,3 @@ def test_similarity_is_the_cosine_of_dense_profiles(graph):
     profile = RelationProfiles(graph).of(np.arange(graph.num_entities))
     dense = profile.dense(graph.num_relations)
     assert profile.similarity(dense) == pytest.approx(dense @ dense.T)
-
-
-def test_an_empty_row_sums_to_zero():
-    assert sum_rows(np.array([[1.0], [2.0]]), np.array([0, 0, 2, 2])).tolist() == [[0], [3], [0]]

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from tripleshot.answering.explanation import NEW_RELATION, Explanation, Side, WeightedExample, WeightedNeighbor
 from tripleshot.answering.text import as_text
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.graph.connections import Connection, find_connections, inverse
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.protocol import Attention, AttentiveMethod, ExplainingMethod, FloatArray, Method, Surroundings
+from tripleshot.methods.protocol import Attention, AttentiveMethod, ExplainingMethod, Method, Surroundings
 
 __all__ = ["Connection", "Explanation", "WeightedExample", "WeightedNeighbor", "as_text", "explain", "roll_out"]
 

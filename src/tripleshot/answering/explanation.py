@@ -6,8 +6,9 @@ Weights say what a method listened to. They are no proof that the answer would c
 from dataclasses import dataclass
 from typing import Literal
 
+from tripleshot.arrays import FloatArray
 from tripleshot.graph.connections import Connection
-from tripleshot.methods.protocol import FloatArray, Reason
+from tripleshot.methods.protocol import Reason
 
 Side = Literal["head", "tail"]
 NEW_RELATION = "the new relation"  # its name is not known, only its examples are

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tripleshot.answering.explaining import Explanation, explain
 from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates, rank_tails
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
@@ -24,7 +24,7 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.search import NameIndex
 from tripleshot.graph.types import with_types_from_names
 from tripleshot.methods import find_method, load_run
-from tripleshot.methods.protocol import ExplainingMethod, FloatArray, Method, Reason, graph_of
+from tripleshot.methods.protocol import ExplainingMethod, Method, Reason, graph_of
 from tripleshot.training.runs import VOCABULARY, RunConfig, load_config
 
 HEADS_PER_BATCH = 32

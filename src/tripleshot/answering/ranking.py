@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import candidates_like
 from tripleshot.errors import InputError, nearest
 from tripleshot.evaluation.calibration import Calibration, unsaid
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.protocol import FloatArray, Method
+from tripleshot.methods.protocol import Method
 
 Candidates = Literal["open", "all"] | tuple[str, ...]
 """`open`: entities that could stand where the tails of the examples stand; `all` entities; or those of given types."""

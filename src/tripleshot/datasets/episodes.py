@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tripleshot.arrays import draw_without_replacement, lookup
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 
@@ -99,8 +100,7 @@ class TaskPool:
     def is_known(self, rows: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Tell which tails are known to be true for the relation and the head of a row; both have one shape."""
         keys = self._group_of_pair[rows] * self._num_entities + tails
-        places = np.minimum(np.searchsorted(self._known_keys, keys), len(self._known_keys) - 1)
-        return self._known_keys[places] == keys
+        return lookup(self._known_keys, keys)[1]
 
     def draw_wrong_tails(self, rows: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
         """Draw a candidate for each row, of the same shape, and again where it turns out to be true."""
@@ -251,16 +251,10 @@ class TaskBatchSampler:
         )
 
     def _draw_rows(self, tasks: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        """Draw K + B pairs of each task without replacement (Floyd's algorithm, then shuffled): shape (T, K + B)."""
+        """Draw K + B pairs of each task without replacement, then shuffled: shape (T, K + B)."""
         count = self.shots + self.num_queries
         sizes = self.pool.pair_offsets[tasks + 1] - self.pool.pair_offsets[tasks]
-        places = np.tile(np.arange(count), (len(tasks), 1))
-        rich = np.flatnonzero(sizes > count)
-        for turn in range(count):
-            last = sizes[rich] - count + turn
-            pick = rng.integers(last + 1)
-            taken = (places[rich, :turn] == pick[:, None]).any(axis=1)
-            places[rich, turn] = np.where(taken, last, pick)
+        places = draw_without_replacement(sizes, count, rng.integers)
         keys = np.where(np.arange(count) < sizes[:, None], rng.random(places.shape), 2.0)
         slots = np.arange(count) - self.shots  # too few pairs: their queries are gone through again
         folded = np.where(slots < 0, slots, slots % (np.minimum(sizes, count)[:, None] - self.shots)) + self.shots

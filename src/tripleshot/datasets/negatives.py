@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tripleshot.arrays import lookup
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 
@@ -115,8 +116,7 @@ class CorruptingSampler:
         for _ in range(ATTEMPTS):
             drawn, asked, turned = wrong[rows, columns], given[rows], backwards[rows]
             keys = self._keys(relations[rows], np.where(turned, drawn, asked), np.where(turned, asked, drawn))
-            places = np.minimum(np.searchsorted(self.known, keys), len(self.known) - 1)
-            again = self.known[places] == keys
+            _, again = lookup(self.known, keys)
             rows, columns = rows[again], columns[again]
             if not len(rows):
                 return

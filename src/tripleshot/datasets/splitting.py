@@ -76,8 +76,8 @@ def _overlaps_one_way(graph: KnowledgeGraph, relations: IntArray, is_inverse: bo
     offsets, order = arrays.group(group, len(unique_keys))
 
     other_keys = graph.pair_keys(inverse=is_inverse)
-    places = np.minimum(np.searchsorted(unique_keys, other_keys), max(len(unique_keys) - 1, 0))
-    meets = np.flatnonzero(unique_keys[places] == other_keys) if len(unique_keys) else np.empty(0, dtype=np.int64)
+    places, found = arrays.lookup(unique_keys, other_keys)
+    meets = np.flatnonzero(found)
     positions, hits = arrays.expand(offsets, places[meets])
     pairs = np.stack([owners[order[positions]], graph.relation_ids[meets[hits]]], axis=1)
     counts = graph.relation_counts()

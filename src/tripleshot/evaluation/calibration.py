@@ -23,11 +23,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import FewShotDataset, candidates_like
 from tripleshot.errors import InputError
-from tripleshot.methods.protocol import FloatArray, Method
+from tripleshot.methods.protocol import Method
 
 CALIBRATION = "calibration.json"
 MAX_QUESTIONS = 300

@@ -12,10 +12,10 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import SPLITS, CandidateMode, FewShotDataset, Split, Task
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.methods.protocol import FloatArray, Method
+from tripleshot.methods.protocol import Method
 
 TieRule = Literal["pessimistic", "optimistic", "realistic"]
 TIE_RULES: tuple[TieRule, ...] = get_args(TieRule)

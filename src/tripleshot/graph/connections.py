@@ -10,6 +10,7 @@ from itertools import islice, product
 import numpy as np
 import numpy.typing as npt
 
+from tripleshot import arrays
 from tripleshot.arrays import IntArray
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -63,11 +64,9 @@ def _common_neighbors(graph: KnowledgeGraph, head: int, tail: int) -> npt.NDArra
     """Return the distinct entities next to both, sorted, without the two."""
     fewer, more = sorted((graph.adjacency.edges(end)[1] for end in (head, tail)), key=len)
     near = np.sort(fewer)
-    if not len(near):
-        return near
-    places = np.minimum(np.searchsorted(near, more), len(near) - 1)  # the first place of each, also when it repeats
+    places, found = arrays.lookup(near, more)
     is_common = np.zeros(len(near), dtype=bool)
-    is_common[places[near[places] == more]] = True
+    is_common[places[found]] = True
     return near[is_common & (near != head) & (near != tail)]
 
 

@@ -146,10 +146,8 @@ class PairIndex:
     def _find(self, first: IntArray, second: IntArray) -> npt.NDArray[np.int64]:
         """Return the row of each pair, -1 where nothing joins the two."""
         keys = np.asarray(first, dtype=np.int64) * self._num_entities + second
-        if not len(self._keys):
-            return np.full(len(keys), -1)
-        rows = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[rows] == keys, rows, -1)
+        rows, found = arrays.lookup(self._keys, keys)
+        return np.where(found, rows, -1)
 
 
 def _hidden_from(owners: npt.NDArray[np.int64], hidden: Hiding) -> Hiding:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot import arrays
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import IntArray, sum_rows
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.pair_index import NOTHING
 
@@ -72,8 +72,8 @@ class RelationProfiles:
         keys = np.asarray(entities, dtype=np.int64) * (2 * self._num_relations) + relations
         if not len(self._keys):
             return np.zeros(len(keys), dtype=np.int64)
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[places] == keys, self._counts[places], 0)
+        places, found = arrays.lookup(self._keys, keys)
+        return np.where(found, self._counts[places], 0)
 
     def degrees(self, entities: IntArray, hidden: int = NOTHING) -> npt.NDArray[np.int64]:
         """Return the number of edges of each entity as if a relation were not in the graph."""
@@ -81,9 +81,3 @@ class RelationProfiles:
         if hidden == NOTHING:
             return degrees
         return degrees - self.count(entities, hidden) - self.count(entities, hidden + self._num_relations)
-
-
-def sum_rows(values: FloatMatrix, offsets: npt.NDArray[np.int64]) -> FloatMatrix:
-    """Add up the values, shape (m, k), of each row of a CSR layout: shape (n, k), zero for an empty row."""
-    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
-    return sums[offsets[1:]] - sums[offsets[:-1]]

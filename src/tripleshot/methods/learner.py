@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import torch
 from torch import nn
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
-from tripleshot.methods.protocol import FloatArray
 from tripleshot.methods.settings import LearningSettings
 from tripleshot.training.fit import Fitting, fit_module
 from tripleshot.training.optimizers import OptimizerKind

@@ -47,9 +47,9 @@ def test_what_joins_comes_first(triples, seed, hidden):
     graph = graph_of(triples)
     connected, plain = extractors_of(graph)
     heads, tails = all_pairs(graph)
-    chance = None if seed is None else np.random.default_rng(seed)
+    rng = None if seed is None else np.random.default_rng(seed)
     hiding = None if hidden < 0 else Hidden(np.full(len(heads), hidden))
-    sides = connected.sides(heads, tails, chance, hiding)
+    sides = connected.sides(heads, tails, rng, hiding)
     for row, (head, tail) in enumerate(zip(heads.tolist(), tails.tolist(), strict=True)):
         of_both = {entity: plain_edges(graph, entity, hidden) for entity in (head, tail)}
         shared = {other for _, other in of_both[head]} & {other for _, other in of_both[tail]} - {head, tail}

@@ -88,9 +88,9 @@ def test_an_edge_that_leaves_the_head_is_read_backwards():
 def test_neighbors_are_true_edges_direct_first_and_as_many_as_fit(triples, sizes, seed):
     graph, (p, q) = as_graph(triples), sizes
     edges = edges_of(graph)
-    chance = None if seed is None else np.random.default_rng(seed)
+    rng = None if seed is None else np.random.default_rng(seed)
     entities = np.arange(graph.num_entities)
-    found = extractor_of(graph, p, q).neighbors(entities, chance)
+    found = extractor_of(graph, p, q).neighbors(entities, rng)
     for entity in entities.tolist():
         direct, count = int(found.num_direct[entity]), int(found.num_pairs[entity])
         pairs = list(zip(found.relations[entity].tolist(), found.entities[entity].tolist(), strict=True))
@@ -114,9 +114,9 @@ def test_neighbors_are_true_edges_direct_first_and_as_many_as_fit(triples, sizes
 def test_a_context_has_its_fixed_size_and_no_padding_inside(triples, sizes, seed):
     graph, (p, q) = as_graph(triples), sizes
     extractor = extractor_of(graph, p, q)
-    chance = None if seed is None else np.random.default_rng(seed)
+    rng = None if seed is None else np.random.default_rng(seed)
     heads, tails = np.arange(graph.num_entities), np.arange(graph.num_entities)[::-1]
-    contexts = extractor.extract(heads, tails, RELATION, chance)
+    contexts = extractor.extract(heads, tails, RELATION, rng)
     positions = extractor.positions(contexts)
     assert contexts.tokens.shape == (graph.num_entities, 4 * p + 3)
     assert (contexts.tokens[:, 2 * p] == extractor.tokens.entities(heads)).all()
@@ -135,10 +135,10 @@ def test_a_context_has_its_fixed_size_and_no_padding_inside(triples, sizes, seed
 def test_the_target_edge_is_in_neither_context_of_pre_training(triples, sizes, seed):
     graph, (p, q) = as_graph(triples), sizes
     extractor = extractor_of(graph, p, q)
-    chance = None if seed is None else np.random.default_rng(seed)
+    rng = None if seed is None else np.random.default_rng(seed)
     heads, relations, tails = (a.astype(np.int64) for a in (graph.head_ids, graph.relation_ids, graph.tail_ids))
-    around_heads = extractor.neighbors(heads, chance, Hidden(relations, tails))
-    around_tails = extractor.neighbors(tails, chance, Hidden(relations, heads))
+    around_heads = extractor.neighbors(heads, rng, Hidden(relations, tails))
+    around_tails = extractor.neighbors(tails, rng, Hidden(relations, heads))
     for row in range(graph.num_triples):
         assert (relations[row], tails[row]) not in direct_pairs(graph, around_heads, row)
         assert (relations[row], heads[row]) not in direct_pairs(graph, around_tails, row)
@@ -148,10 +148,10 @@ def test_the_target_edge_is_in_neither_context_of_pre_training(triples, sizes, s
 def test_a_hidden_relation_is_nowhere_in_the_context(triples, sizes, seed):
     graph, (p, q) = as_graph(triples), sizes
     extractor = extractor_of(graph, p, q)
-    chance = None if seed is None else np.random.default_rng(seed)
+    rng = None if seed is None else np.random.default_rng(seed)
     heads, tails = np.arange(graph.num_entities), np.arange(graph.num_entities)[::-1]
     hidden = Hidden(np.zeros(graph.num_entities, dtype=np.int64))
-    contexts = extractor.extract(heads, tails, RELATION, chance, hidden)
+    contexts = extractor.extract(heads, tails, RELATION, rng, hidden)
     forbidden = extractor.tokens.relations(np.array([0, graph.num_relations]))
     assert not np.isin(contexts.tokens, forbidden).any()
 

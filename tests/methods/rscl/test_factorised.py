@@ -105,7 +105,7 @@ def test_training_and_asking_score_alike(method, tiny):
     task = tiny.train[0]
     pairs, negatives = task.pairs.astype(np.int64), np.arange(6).reshape(2, 3)
     episode = Episode(0, pairs[:3], pairs[3:5], negatives, 1.0, None)
-    method.extractor.neighbors = partial(_without_chance, method.extractor.neighbors)
+    method.extractor.neighbors = partial(_without_rng, method.extractor.neighbors)
     with torch.no_grad():
         scores, _ = method.reader.read([episode, episode], np.random.default_rng(0))
     for query in range(2):
@@ -114,7 +114,7 @@ def test_training_and_asking_score_alike(method, tiny):
         np.testing.assert_allclose(scores[1, query], asked, atol=1e-4, rtol=1e-4)
 
 
-def _without_chance(neighbors, entities, chance=None, hidden=None):
+def _without_rng(neighbors, entities, rng=None, hidden=None):
     return neighbors(entities, None, hidden)
 
 

@@ -191,8 +191,8 @@ def masked_and_shown(method, monkeypatch):
     seen = []
     real = method.extractor.extract
 
-    def extract(heads, tails, relation_tokens=RELATION, chance=None, hidden=None):
-        contexts = real(heads, tails, relation_tokens, chance, hidden)
+    def extract(heads, tails, relation_tokens=RELATION, rng=None, hidden=None):
+        contexts = real(heads, tails, relation_tokens, rng, hidden)
         seen.append((heads, tails, np.broadcast_to(relation_tokens, len(tails)), contexts.tokens))
         return contexts
 

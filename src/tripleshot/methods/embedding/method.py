@@ -16,7 +16,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.negatives import CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError
@@ -26,7 +26,6 @@ from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings
 from tripleshot.methods.known_supports import KnownSupports, in_order
 from tripleshot.methods.learner import Learner
 from tripleshot.methods.losses import corruption_loss
-from tripleshot.methods.protocol import FloatArray
 from tripleshot.training.checkpoints import WEIGHTS, load_weights, weight_shapes
 from tripleshot.training.runs import RunVocabulary, load_config, load_vocabulary, require_same_data
 from tripleshot.training.trainer import Losses, Stage

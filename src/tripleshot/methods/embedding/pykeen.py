@@ -14,13 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.negatives import CorruptedBatch, CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError, nearest
 from tripleshot.methods.known_supports import KnownSupports
 from tripleshot.methods.learner import Learner
-from tripleshot.methods.protocol import FloatArray
 from tripleshot.methods.settings import LearningSettings
 from tripleshot.training.checkpoints import load_weights, weight_shapes
 from tripleshot.training.optimizers import OptimizerKind

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray, lookup
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.evidence.path_rules import PathRules, PathTypes, mine_path_rules, path_scores, walk
-from tripleshot.methods.protocol import FloatArray, Reason
+from tripleshot.methods.protocol import Reason
 
 
 def degree_share(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.float64]:
@@ -24,8 +24,8 @@ def degree_share(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.float
 def support_share(support: IntArray, tails: IntArray) -> npt.NDArray[np.float64]:
     """Return the share of examples that have each tail."""
     known, counts = np.unique(support[:, 1], return_counts=True)
-    places = np.minimum(np.searchsorted(known, tails), len(known) - 1)
-    return np.where(known[places] == tails, counts[places], 0) / len(support)
+    places, found = lookup(known, tails)
+    return np.where(found, counts[places], 0) / len(support)
 
 
 def is_linked(graph: KnowledgeGraph, head: int, tails: IntArray) -> npt.NDArray[np.bool_]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler, Regime
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -24,7 +24,7 @@ from tripleshot.methods.evidence.reasons import find_reasons
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.learner import Learner
 from tripleshot.methods.losses import listwise_loss
-from tripleshot.methods.protocol import FloatArray, Reason
+from tripleshot.methods.protocol import Reason
 from tripleshot.methods.settings import LearningSettings
 from tripleshot.training.checkpoints import load_weights
 from tripleshot.training.runs import save_vocabulary

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import IntArray, lookup
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.name_texts import NameTexts
 from tripleshot.graph.pair_index import NOTHING, CommonNeighbors, PairIndex
@@ -158,8 +158,7 @@ class EvidenceFeatures:
         through, path_types = self._two_steps(common, examples.hidden)
         path_types = np.concatenate([self._path_types.encode(relations), path_types])
         pairs = np.concatenate([owners, through])
-        places = np.minimum(np.searchsorted(rules.path_types, path_types), len(rules.path_types) - 1)
-        kept = rules.path_types[places] == path_types
+        places, kept = lookup(rules.path_types, path_types)
         once = np.unique(pairs[kept] * len(rules.path_types) + places[kept])
         joined, places = np.divmod(once, len(rules.path_types))
         earned = np.bincount(joined, rules.weights[places], minlength=size)

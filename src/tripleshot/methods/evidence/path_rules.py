@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot import arrays
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import IntArray, lookup
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.pair_index import NOTHING
 
@@ -119,8 +119,7 @@ def path_scores(graph: KnowledgeGraph, rules: PathRules, head: int, tails: IntAr
         return np.zeros(len(tails))
     walks = walk(graph, head, rules.path_types)
     asked, inverse = np.unique(tails, return_inverse=True)
-    places = np.minimum(np.searchsorted(asked, walks.ends), len(asked) - 1)
-    reached = asked[places] == walks.ends
+    places, reached = lookup(asked, walks.ends)
     earned = rules.weights[np.searchsorted(rules.path_types, walks.path_types[reached])]
     scores = np.zeros(len(asked))
     np.add.at(scores, places[reached], earned)

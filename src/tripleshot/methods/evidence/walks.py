@@ -7,6 +7,7 @@ are spelled out; the last one is looked up from the tail.
 import numpy as np
 import numpy.typing as npt
 
+from tripleshot.arrays import lookup
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.pair_index import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
@@ -72,5 +73,5 @@ def _look_up(keys: Integers, values: Weights, asked: Integers) -> Weights:
     """Return the values of the asked among sorted keys, 0 for those that are not there."""
     if not len(keys):
         return np.zeros(len(asked))
-    places = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-    return np.where(keys[places] == asked, values[places], 0.0)
+    places, found = lookup(keys, asked)
+    return np.where(found, values[places], 0.0)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import TaskBatch
 from tripleshot.methods.episode_settings import MetaSettings, batches_of
@@ -22,7 +22,6 @@ from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoo
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights, trained_size
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.learner import Learner
-from tripleshot.methods.protocol import FloatArray
 from tripleshot.training.trainer import Losses, Stage
 
 LSTM_LAYERS = 2

@@ -12,12 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
 from tripleshot.methods.fewshot.vectors import SymbolVectors
 from tripleshot.methods.kept_codes import KeptCodes
-from tripleshot.methods.protocol import FloatArray
 
 CANDIDATES_AT_ONCE = 1024  # bounds the memory of scoring
 

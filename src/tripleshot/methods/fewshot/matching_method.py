@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import torch
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.methods.episode_settings import NeighborSettings, sampler_of
@@ -17,7 +17,6 @@ from tripleshot.methods.fewshot.vectors import restore_weights
 from tripleshot.methods.kept_codes import KeptCodes
 from tripleshot.methods.learner import Learner
 from tripleshot.methods.losses import ranking_loss
-from tripleshot.methods.protocol import FloatArray
 from tripleshot.training.trainer import Losses, Stage
 
 

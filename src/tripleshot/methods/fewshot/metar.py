@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import TaskBatchSampler
 from tripleshot.methods.episode_settings import MetaSettings, batches_of
@@ -26,7 +26,6 @@ from tripleshot.methods.fewshot.gradient_step import (
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights, trained_size
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.learner import Learner
-from tripleshot.methods.protocol import FloatArray
 from tripleshot.training.trainer import Losses, Stage
 
 

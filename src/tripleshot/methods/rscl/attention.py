@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from tripleshot.methods.protocol import Attention, FloatArray, Surroundings
+from tripleshot.arrays import FloatArray
+from tripleshot.methods.protocol import Attention, Surroundings
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import PAD, Neighbors
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfBatch

@@ -53,7 +53,7 @@ class ConnectedExtractor(ContextExtractor):
         self,
         heads: IntArray,
         tails: IntArray,
-        chance: np.random.Generator | None = None,
+        rng: np.random.Generator | None = None,
         hidden: Hidden | None = None,
     ) -> tuple[Neighbors, Neighbors]:
         """Return both sides, what joins them first.
@@ -61,7 +61,7 @@ class ConnectedExtractor(ContextExtractor):
         Where one edge of each pair is hidden, as in pre-training, nothing that joins a pair is put first: the contexts
         would tell by what is missing.
         """
-        of_heads, of_tails = super().sides(heads, tails, chance, hidden)
+        of_heads, of_tails = super().sides(heads, tails, rng, hidden)
         if hidden is not None and hidden.others is not None:
             return _without_roles(of_heads), _without_roles(of_tails)
         heads, tails = (np.asarray(side, dtype=np.int64) for side in np.broadcast_arrays(heads, tails))

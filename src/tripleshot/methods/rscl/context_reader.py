@@ -10,10 +10,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
 from tripleshot.methods.last_support import LastSupport
-from tripleshot.methods.protocol import Attention, FloatArray
+from tripleshot.methods.protocol import Attention
 from tripleshot.methods.rscl.attention import attend
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import NUM_SPECIAL, RELATION, ContextExtractor, Contexts, Hidden

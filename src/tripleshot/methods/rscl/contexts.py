@@ -12,14 +12,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import IntArray, draw_without_replacement
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 PAD, MASK, RELATION = 0, 1, 2  # [PAD], [MASK], and the one token that stands for every few-shot relation
 NUM_SPECIAL = 3
 
 TopNeighbors = Literal["file", "rare"]
-"""Which neighbors come first when there is no chance: the order of the file, or rare relations first."""
+"""Which neighbors come first when nothing is drawn at random: the order of the file, or rare relations first."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class ContextExtractor:
         max_distant: int = 5,  # q
         top: TopNeighbors = "file",
     ) -> None:
-        """Prepare the edges of every entity in the order in which they are taken when there is no chance."""
+        """Prepare the edges of every entity in the order in which they are taken when nothing is drawn at random."""
         if max_neighbors < 3:
             raise ValueError("a context needs room for at least 3 neighbors a side: positions 2p - 4 and up are used")
         self.tokens = tokens
@@ -134,7 +134,7 @@ class ContextExtractor:
         heads: IntArray,
         tails: IntArray,
         relation_tokens: IntArray | int = RELATION,
-        chance: np.random.Generator | None = None,
+        rng: np.random.Generator | None = None,
         hidden: Hidden | None = None,
     ) -> Contexts:
         """Return the contexts of (head, relation, tail) triples.
@@ -143,23 +143,23 @@ class ContextExtractor:
             heads: shape (n,), entity ids.
             tails: shape (n,), entity ids.
             relation_tokens: what stands between them.
-            chance: chooses neighbors at random, as in training; None takes the first ones, as in validation and test.
+            rng: chooses neighbors at random, as in training; None takes the first ones, as in validation and test.
             hidden: edges that must not be seen: the target edge, or all edges of the target relation.
         """
-        return self.join(heads, tails, relation_tokens, *self.sides(heads, tails, chance, hidden))
+        return self.join(heads, tails, relation_tokens, *self.sides(heads, tails, rng, hidden))
 
     def sides(
         self,
         heads: IntArray,
         tails: IntArray,
-        chance: np.random.Generator | None = None,
+        rng: np.random.Generator | None = None,
         hidden: Hidden | None = None,
     ) -> tuple[Neighbors, Neighbors]:
         """Return what stands around the heads and around the tails; one head may be asked about with many tails."""
         of_tails = hidden
         if hidden is not None and hidden.others is not None:
             of_tails = Hidden(hidden.relations, np.asarray(heads, dtype=np.int64))
-        return self.neighbors(heads, chance, hidden), self.neighbors(tails, chance, of_tails)
+        return self.neighbors(heads, rng, hidden), self.neighbors(tails, rng, of_tails)
 
     def join(
         self,
@@ -184,13 +184,13 @@ class ContextExtractor:
         return Contexts(tokens, *counts)
 
     def neighbors(
-        self, entities: IntArray, chance: np.random.Generator | None = None, hidden: Hidden | None = None
+        self, entities: IntArray, rng: np.random.Generator | None = None, hidden: Hidden | None = None
     ) -> Neighbors:
         """Return up to p pairs of each entity: direct ones, then up to q distant ones where there is room."""
         p = self.max_neighbors
         entities = np.asarray(entities, dtype=np.int64)
         spare = 0 if hidden is None else (1 if hidden.others is not None else p)
-        relations, others, there = self._draw(entities, p + spare, chance)
+        relations, others, there = self._draw(entities, p + spare, rng)
         if hidden is not None:
             there &= ~self._is_hidden(hidden, relations, others)
         kept = np.argsort(~there, axis=1, kind="stable")[:, :p]
@@ -203,7 +203,7 @@ class ContextExtractor:
         if self.max_distant and len(poor):
             room = np.minimum(self.max_distant, p - num_direct[poor])
             hidden_here = None if hidden is None else Hidden(hidden.relations[poor])
-            far_relations, far_entities, found = self._distant(entities[poor], others[poor], room, chance, hidden_here)
+            far_relations, far_entities, found = self._distant(entities[poor], others[poor], room, rng, hidden_here)
             row, column = np.nonzero(np.arange(self.max_distant) < found[:, None])
             place = num_direct[poor][row] + column
             relations[poor[row], place] = far_relations[row, column]
@@ -216,49 +216,41 @@ class ContextExtractor:
         centers: npt.NDArray[np.int64],
         middles: npt.NDArray[np.int64],
         room: npt.NDArray[np.int64],
-        chance: np.random.Generator | None,
+        rng: np.random.Generator | None,
         hidden: Hidden | None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Choose second-order pairs, a few from each distinct direct neighbor, so that no hub floods the choice.
 
-        Without chance they are taken in turns: the first edge of each neighbor, then the second of each, and so on.
+        Without `rng` they are taken in turns: the first edge of each neighbor, then the second of each, and so on.
         """
         rows, p = middles.shape
         each = self.max_distant + 1  # one may lead back
         repeated = (middles[:, :, None] == middles[:, None, :]) & np.tri(p, k=-1, dtype=bool)
         usable = (middles >= 0) & (middles != centers[:, None]) & ~repeated.any(axis=2)
-        relations, ends, there = self._draw(np.where(usable, middles, 0).ravel(), each, chance)
+        relations, ends, there = self._draw(np.where(usable, middles, 0).ravel(), each, rng)
         relations, ends = relations.reshape(rows, p * each), ends.reshape(rows, p * each)
         there = there.reshape(rows, p, each) & usable[:, :, None]
         there = there.reshape(rows, p * each) & (ends != centers[:, None])
         if hidden is not None:
             there &= ~self._is_hidden(hidden, relations, ends)
         turns = np.arange(each)[None, :] * p + np.arange(p)[:, None]
-        keys = (
-            np.broadcast_to(turns.ravel() / turns.size, there.shape) if chance is None else chance.random(there.shape)
-        )
+        keys = np.broadcast_to(turns.ravel() / turns.size, there.shape) if rng is None else rng.random(there.shape)
         chosen = np.argsort(np.where(there, keys, 2.0), axis=1, kind="stable")[:, : self.max_distant]
         found = np.minimum(there.sum(axis=1), room)
         return np.take_along_axis(relations, chosen, axis=1), np.take_along_axis(ends, chosen, axis=1), found
 
     def _draw(
-        self, entities: npt.NDArray[np.int64], count: int, chance: np.random.Generator | None
+        self, entities: npt.NDArray[np.int64], count: int, rng: np.random.Generator | None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Draw up to `count` edges of each entity without replacement (Floyd's algorithm), or take the first ones."""
+        """Draw up to `count` edges of each entity without replacement, or take the first ones."""
         starts = self._offsets[entities]
         degrees = self._offsets[entities + 1] - starts
         places = np.broadcast_to(np.arange(count), (len(entities), count))
         there = places < degrees[:, None]
-        if chance is not None:
-            rich = np.flatnonzero(degrees > count)
-            drawn = np.empty((len(rich), count), dtype=np.int64)
-            for turn in range(count):
-                last = degrees[rich] - count + turn
-                pick = (chance.random(len(rich)) * (last + 1)).astype(np.int64)
-                taken = (drawn[:, :turn] == pick[:, None]).any(axis=1)
-                drawn[:, turn] = np.where(taken, last, pick)
-            places = places.copy()
-            places[rich] = drawn
+        if rng is not None:
+            places = draw_without_replacement(
+                degrees, count, lambda bounds: (rng.random(len(bounds)) * bounds).astype(np.int64)
+            )
         edges = np.where(there, starts[:, None] + places, 0)
         if not len(self._entities):
             return np.full(there.shape, -1), np.full(there.shape, -1), there

@@ -4,10 +4,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
 from tripleshot.methods.kept_codes import KeptCodes
-from tripleshot.methods.protocol import Attention, FloatArray
+from tripleshot.methods.protocol import Attention
 from tripleshot.methods.rscl.attention import attend_halves
 from tripleshot.methods.rscl.context_reader import ContextReader, hidden_of
 from tripleshot.methods.rscl.contexts import ContextExtractor

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import torch
 
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.learner import Learner
-from tripleshot.methods.protocol import Attention, FloatArray
+from tripleshot.methods.protocol import Attention
 from tripleshot.methods.rscl.connected import NUM_ROLES, ConnectedExtractor
 from tripleshot.methods.rscl.context_reader import ContextReader
 from tripleshot.methods.rscl.contexts import ContextExtractor, Tokens
