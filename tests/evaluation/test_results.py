@@ -6,8 +6,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from tripleshot.datasets.storage import content_hash
+from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
-from tripleshot.evaluation.results import Setting, commit, describe, write_json, write_ranks
+from tripleshot.evaluation.results import (
+    RESULT,
+    RUNS,
+    EvaluationSpec,
+    commit,
+    describe,
+    describe_environment,
+    read_results,
+    write_json,
+    write_json_lines,
+    write_ranks,
+)
 from tripleshot.methods import make_method
 
 
@@ -20,7 +32,7 @@ def evaluation(tiny):
 
 def test_a_document_has_all_that_is_needed_to_believe_it(tiny, evaluation, monkeypatch):
     monkeypatch.setattr("sys.argv", ["/somewhere/bin/tripleshot", "evaluate", "my data"])
-    document = describe(evaluation, tiny, Setting("linked", 5, "test", config={"weight": 1}))
+    document = describe(evaluation, tiny, EvaluationSpec("linked", 5, "test", config={"weight": 1}))
     assert document["command"] == "tripleshot evaluate 'my data'"
     assert document["data_hash"] == content_hash(tiny)
     assert (document["method"], document["dataset"], document["shots"], document["split"]) == (
@@ -41,12 +53,37 @@ def test_a_document_has_all_that_is_needed_to_believe_it(tiny, evaluation, monke
 
 
 def test_documents_are_plain_json(tiny, evaluation, tmp_path):
-    document = describe(evaluation, tiny, Setting("linked", 5, "test"))
+    document = describe(evaluation, tiny, EvaluationSpec("linked", 5, "test"))
     write_json(document, tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text()) == document
 
 
-def test_ranks_are_written_by_name_one_row_a_query(tiny, evaluation, tmp_path):
+def test_results_are_read_from_lines_from_a_single_file_and_from_a_folder_of_runs(tmp_path):
+    results = [{"method": "linked", "seed": seed, "text": "a\u2028b"} for seed in (0, 1)]
+    write_json_lines(results, tmp_path / "study.jsonl")
+    assert len((tmp_path / "study.jsonl").read_text().rstrip("\n").split("\n")) == 2
+    for result in results:
+        write_json(result, tmp_path / RUNS / f"linked-seed-{result['seed']}" / RESULT)
+    assert read_results(tmp_path / "study.jsonl") == read_results(tmp_path) == results
+    assert read_results(tmp_path / RUNS / "linked-seed-1" / RESULT) == results[1:]
+
+
+def test_a_broken_line_is_named(tmp_path):
+    (tmp_path / "study.jsonl").write_text('{"seed": 0}\n{"seed":\n')
+    with pytest.raises(InputError, match=r"study.jsonl, line 2"):
+        read_results(tmp_path / "study.jsonl")
+    with pytest.raises(InputError, match=r"nothing.jsonl: not readable"):
+        read_results(tmp_path / "nothing.jsonl")
+
+
+def test_the_environment_names_command_source_and_machine(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/somewhere/bin/tripleshot", "compare"])
+    document = describe_environment()
+    assert document["command"] == "tripleshot compare"
+    assert document["machine"]["cores"] >= 1
+
+
+def test_ranks_are_written_by_name_one_row_per_query(tiny, evaluation, tmp_path):
     write_ranks(evaluation.ranks, tiny, tmp_path / "ranks.parquet")
     rows = pq.read_table(tmp_path / "ranks.parquet").to_pylist()
     assert len(rows) == 30

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from tripleshot.errors import InputError
-from tripleshot.experiments.comparison import RESULT, Cell, Plan, run_cell, variant_of_width
+from tripleshot.evaluation.results import RESULT
+from tripleshot.experiments.comparison import Cell, Plan, run_cell, variant_of_width
 from tripleshot.experiments.comparison_table import compare
 from tripleshot.methods import METHODS, MethodEntry, load_run
 from tripleshot.methods.rscl.method import RSCLMethod
@@ -171,7 +172,7 @@ def test_a_run_of_another_version_is_refused_by_the_names_of_its_settings(plan, 
 
 def test_vectors_that_a_method_starts_from_are_trained_first_and_counted_apart(plan, tiny, monkeypatch):
     """A second name of RSCL stands for an embedding method: its pre-training is what the other starts from."""
-    monkeypatch.setitem(METHODS, "vectors", MethodEntry("embedding", "", "rscl:RSCLMethod", learns=True))
+    monkeypatch.setitem(METHODS, "vectors", MethodEntry("embedding", "", "rscl.method:RSCLMethod", learns=True))
     recorder = Recorder()
     result = run_cell(replace(plan, pretrained={"rscl": "vectors"}), RSCL, tiny, recorder)
     assert recorder.trained == ["vectors-3-shot-seed-0", "rscl-3-shot-seed-0"]

@@ -20,8 +20,7 @@ from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
-from tripleshot.evaluation.circumstances import circumstances
-from tripleshot.evaluation.results import write_json
+from tripleshot.evaluation.results import describe_environment, write_json
 from tripleshot.experiments.comparison import EVERYTHING, SHORTER, Cell, Plan, budget_name, run_cell
 from tripleshot.experiments.comparison_figure import draw_comparison
 from tripleshot.experiments.comparison_table import (
@@ -128,7 +127,7 @@ def compare_command(
     )
     check_settings(plan)
     dataset = load_dataset(data)
-    about = {"data_hash": content_hash(dataset), **circumstances()}
+    about = {"data_hash": content_hash(dataset), **describe_environment()}
     if len(given) == 1:
         for comparison in run_plan(plan, dataset):
             show(comparison)

@@ -10,7 +10,7 @@ from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import TIE_RULES, evaluate, summarize
-from tripleshot.evaluation.results import Setting, describe, write_json, write_ranks
+from tripleshot.evaluation.results import EvaluationSpec, describe, write_json, write_ranks
 from tripleshot.methods import METHODS, PYKEEN, find_method, load_run
 from tripleshot.methods.protocol import Method, settings_of
 from tripleshot.training.log import describe_training
@@ -53,8 +53,8 @@ def evaluate_command(
         Write the rank of every query to this Parquet file.
     """
     dataset = load_dataset(data)
-    scorer, setting = _choose(dataset, method, run, shots, split, candidates)
-    method, shots = setting.method, setting.shots
+    scorer, spec = _choose(dataset, method, run, shots, split, candidates)
+    method, shots = spec.method, spec.shots
     with progress_bar(f"{method}, {shots} shots") as progress:
         evaluation = evaluate(scorer, dataset, shots, split, candidates=candidates, progress=progress)
     title = f"{method} on {dataset.name} {split}, {shots} shots, {len(evaluation.ranks):,} queries"
@@ -63,14 +63,14 @@ def evaluate_command(
     console.print(metrics_table("micro by tie rule", by_rule, "equal scores"))
     console.print(f"{evaluation.seconds:.1f} s", style="dim")
     if json:
-        write_json(describe(evaluation, dataset, setting), json)
+        write_json(describe(evaluation, dataset, spec), json)
     if ranks:
         write_ranks(evaluation.ranks, dataset, ranks)
 
 
 def _choose(
     dataset: FewShotDataset, method: str | None, run: Path | None, shots: int | None, split: Split, mode: CandidateMode
-) -> tuple[Method, Setting]:
+) -> tuple[Method, EvaluationSpec]:
     """Return a method that is ready to score, and what is to be evaluated."""
     if (method is None) == (run is None):
         raise InputError("say what to evaluate: --method NAME or --run FOLDER")
@@ -78,13 +78,15 @@ def _choose(
         trained, config = load_run(run, dataset)
         training = {"command": config.command, "commit": config.commit, **describe_training(run)}
         seed = config.settings.get("seed", 0)
-        return trained, Setting(config.method, shots or config.shots, split, mode, seed, config.settings, training)
+        return trained, EvaluationSpec(
+            config.method, shots or config.shots, split, mode, seed, config.settings, training
+        )
     entry = find_method(str(method))
     if entry.learns:
         raise InputError(f"{method} has to learn first: tripleshot train DATA RUN --method {method}, then --run RUN")
     scorer = entry.make()
     scorer.fit(dataset, shots or 5)
-    return scorer, Setting(str(method), shots or 5, split, mode, config=settings_of(scorer))
+    return scorer, EvaluationSpec(str(method), shots or 5, split, mode, config=settings_of(scorer))
 
 
 def methods_command() -> None:

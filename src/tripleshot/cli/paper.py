@@ -13,8 +13,8 @@ from tripleshot.cli.conditions import Conditions, Desk, Where
 from tripleshot.cli.display import console
 from tripleshot.cli.reports import finish, show_verdicts
 from tripleshot.errors import InputError
-from tripleshot.evaluation.results import command
-from tripleshot.experiments.comparison import RUNS, Cell, train_cell
+from tripleshot.evaluation.results import RUNS, command
+from tripleshot.experiments.comparison import Cell, train_cell
 from tripleshot.experiments.paper.ablation import ROWS as ABLATIONS
 from tripleshot.experiments.paper.ablation import ablation_report
 from tripleshot.experiments.paper.attention import Triple, attention_report, no_attention_report, triple_of

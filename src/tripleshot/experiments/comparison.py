@@ -20,7 +20,7 @@ from tripleshot.datasets.dataset import FewShotDataset, Split
 from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, sample_queries
-from tripleshot.evaluation.results import Setting, command, commit, describe, write_json
+from tripleshot.evaluation.results import RESULT, RUNS, EvaluationSpec, command, commit, describe, write_json
 from tripleshot.experiments.variants import MARK, STARTS, Variant, preset_of
 from tripleshot.methods import METHODS, find_method
 from tripleshot.methods.protocol import Method, settings_of
@@ -30,8 +30,6 @@ from tripleshot.training.log import LOG, describe_training, read_log
 from tripleshot.training.runs import CONFIG, RunConfig, load_config, require_same_data, save_config, save_vocabulary
 from tripleshot.training.trainer import Observer, StoppedError
 
-RESULT = "result.json"
-RUNS = "runs"
 SHORTER = "after-"  # begins the name of a folder with trainings that were given less time
 EVERYTHING = (*METHODS, "metar@pre-train")
 QUERY_SEED = 0  # a sample of the queries is the same for every cell, so that figures can be compared
@@ -142,14 +140,14 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
     if find_method(cell.method).learns:
         method, training = train_cell(plan, cell, dataset, reporter)
         config = load_config(folder).settings
-        setting = Setting(cell.method, cell.shots, plan.split, seed=cell.seed, config=config, training=training)
+        spec = EvaluationSpec(cell.method, cell.shots, plan.split, seed=cell.seed, config=config, training=training)
     else:
-        method, setting = _fit(plan, cell, dataset)
+        method, spec = _fit(plan, cell, dataset)
     asked = sample_queries(dataset, cell.shots, plan.queries, QUERY_SEED, plan.split)
     with reporter.testing(cell) as progress:
         evaluation = evaluate(method, asked, cell.shots, plan.split, progress=progress)
     document = {
-        **describe(evaluation, dataset, setting),
+        **describe(evaluation, dataset, spec),
         "variant": cell.variant,
         **({"sample": plan.queries} if plan.queries else {}),
     }
@@ -157,12 +155,12 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
     return document
 
 
-def _fit(plan: Plan, cell: Cell, dataset: FewShotDataset) -> tuple[Method, Setting]:
+def _fit(plan: Plan, cell: Cell, dataset: FewShotDataset) -> tuple[Method, EvaluationSpec]:
     method = find_method(cell.method).make()
     method.fit(dataset, cell.shots)
     settings = settings_of(method)
     _describe(plan, cell, dataset, settings)
-    return method, Setting(cell.method, cell.shots, plan.split, config=settings)
+    return method, EvaluationSpec(cell.method, cell.shots, plan.split, config=settings)
 
 
 def train_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) -> tuple[Method, dict[str, Any]]:

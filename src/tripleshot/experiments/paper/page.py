@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.evaluation.circumstances import circumstances
+from tripleshot.evaluation.results import describe_environment
 from tripleshot.experiments.comparison_table import label_of, short
 from tripleshot.experiments.paper.departures import departures
 from tripleshot.experiments.paper.report import NONE, PRINTED, Claim, Missing, Picture, Report, Table
@@ -137,7 +137,7 @@ def _missing(lost: Iterable[Missing]) -> str:
 
 
 def _background(data_hash: str, found: Sequence[Result]) -> str:
-    here = circumstances()
+    here = describe_environment()
     machine = ", ".join(f"{name} {value}" for name, value in here["machine"].items())
     protocol = "".join(f"<li>{escape(line)}</li>" for line in PROTOCOL)
     return (

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tripleshot.atomic import write_file
-from tripleshot.evaluation.circumstances import circumstances
-from tripleshot.evaluation.results import write_json
+from tripleshot.evaluation.results import describe_environment, write_json
 
 Verdict = Literal["held", "not held", "not known yet"]
 PRINTED = "printed"  # heading of a column with the paper's figures
@@ -182,7 +181,7 @@ def _line(cells: tuple[str, ...]) -> str:
 
 def write_report(report: Report, out: Path) -> None:
     """Write the report into a folder: JSON, Markdown, and each picture as PNG and PDF."""
-    write_json({**as_document(report), **circumstances()}, out / f"{report.name}.json")
+    write_json({**as_document(report), **describe_environment()}, out / f"{report.name}.json")
     write_file(out / f"{report.name}.md", as_markdown(report).encode())
     for picture in report.pictures:
         for suffix in ("png", "pdf"):

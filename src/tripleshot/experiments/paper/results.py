@@ -9,7 +9,8 @@ from statistics import mean, stdev
 from typing import Any
 
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.experiments.comparison import RESULT, RUNS, SHORTER
+from tripleshot.evaluation.results import RESULT, RUNS
+from tripleshot.experiments.comparison import SHORTER
 from tripleshot.experiments.comparison_table import label_of, short
 from tripleshot.experiments.paper.report import NONE, Missing
 
