@@ -62,8 +62,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("rscl", {**RSCL, "relation_token": "difference", "text": True}),
     ("rscl", {**RSCL, "use_global": False}),
     ("rscl", {**RSCL, "use_local": False, "max_distant": 0}),
-    ("rscl+", NET),
-    ("rscl+", {**NET, "text": True, "train_edges": False, "without_evidence": "walk"}),
+    ("evidence-net", NET),
+    ("evidence-net", {**NET, "text": True, "train_edges": False, "without_evidence": "walk"}),
 ]
 
 

@@ -43,7 +43,7 @@ def data(tiny, tmp_path_factory):
     return dataset, folder
 
 
-LEARNED = {"rscl": QUICK, "rscl+": PlusSettings(steps=5)}
+LEARNED = {"rscl": QUICK, "evidence-net": PlusSettings(steps=5)}
 
 
 @pytest.fixture(scope="module", params=["evidence", *LEARNED])
@@ -271,7 +271,7 @@ def test_a_run_without_names_takes_no_new_triples(data, tmp_path):
 def test_train_tasks_that_a_method_sees_are_relations_of_its_graph(answerer, data):
     dataset, _ = data
     names = {task.name for task in dataset.train}
-    assert (names <= set(answerer.graph.relations.names.to_pylist())) == (answerer.config.method == "rscl+")
+    assert (names <= set(answerer.graph.relations.names.to_pylist())) == (answerer.config.method == "evidence-net")
 
 
 def test_a_triple_of_a_train_task_can_be_added(answerer, data):

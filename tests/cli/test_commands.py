@@ -32,7 +32,7 @@ def test_the_demo_trains_ranks_the_methods_and_answers_questions(run, tmp_path, 
     assert "On which sea or ocean does Baku lie?" in out
     assert "  1. " in out
     assert (tmp_path / "run" / "rscl" / "weights.safetensors").exists()
-    assert (tmp_path / "run" / "rscl+" / "weights.safetensors").exists()
+    assert (tmp_path / "run" / "evidence-net" / "weights.safetensors").exists()
 
 
 def test_the_demo_does_not_replace_what_is_no_run(run, tmp_path):

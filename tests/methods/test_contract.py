@@ -22,7 +22,7 @@ EMBEDDING = {"width": 8, "batch_size": 32, "num_negatives": 4, "steps": 20, "val
 TASKS = {"batch_size": 64, "relations_per_step": 16, "steps": 20, "validate_every": 10}
 QUICK: dict[str, dict[str, Any]] = {
     "rscl": {**SMALL, "pretraining_steps": 10, "steps": 20, "validate_every": 10, "num_sampled": 8},
-    "rscl+": {"batch_size": 16, "num_negatives": 16, "steps": 20, "validate_every": 10},
+    "evidence-net": {"batch_size": 16, "num_negatives": 16, "steps": 20, "validate_every": 10},
     "gmatching": MATCHING,
     "fsrl": MATCHING,
     "faan": MATCHING,

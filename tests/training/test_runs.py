@@ -25,6 +25,12 @@ def test_a_config_comes_back(tiny, tmp_path):
     assert load_config(tmp_path) == config_of(tiny)
 
 
+def test_a_run_of_a_method_that_was_renamed_still_loads_and_says_so(tiny, tmp_path):
+    save_config(replace(config_of(tiny), method="rscl+"), tmp_path)
+    with pytest.warns(InputWarning, match="'rscl\\+', which is now called 'evidence-net'"):
+        assert load_config(tmp_path) == replace(config_of(tiny), method="evidence-net")
+
+
 def test_a_folder_without_a_config_is_no_run(tmp_path):
     with pytest.raises(InputError, match="not a run"):
         load_config(tmp_path)

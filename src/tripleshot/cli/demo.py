@@ -68,13 +68,13 @@ QUESTIONS = (
 def demo(*, run: Path = Path("demo-run")) -> None:
     """Show what tripleshot does on Atlas, a small graph of the world's places that comes with it.
 
-    Prints the graph's statistics, trains RSCL for about two minutes and rscl+ for less than one, ranks every method on
-    relations that none has seen, and answers questions about new relations from five examples, with reasons.
+    Prints the graph's statistics, trains RSCL for about two minutes and evidence-net for less than one, ranks every
+    method on relations that none has seen, and answers questions about new relations from five examples, with reasons.
 
     Parameters
     ----------
     run
-        The folder in which two runs are left, `rscl+` and `rscl`; an earlier demo's is replaced.
+        The folder in which two runs are left, `evidence-net` and `rscl`; an earlier demo's is replaced.
     """
     if run.exists() and not (run / "rscl" / CONFIG).exists():
         raise InputError(f"{run}: exists and is not a demo's; choose another folder with --run")
@@ -85,7 +85,7 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         console.print(line)
     console.print()
     shutil.rmtree(run, ignore_errors=True)
-    trained = {"rscl": demo_settings(), "rscl+": plus_settings()}
+    trained = {"rscl": demo_settings(), "evidence-net": plus_settings()}
     for name, settings in trained.items():
         train_run(ATLAS, dataset, run / name, name, SHOTS, asdict(settings))
     methods = {name: make_method(name) for name, entry in METHODS.items() if not entry.learns}
@@ -96,7 +96,8 @@ def demo(*, run: Path = Path("demo-run")) -> None:
     for question in QUESTIONS:
         console.print()
         show_question(dataset, question, methods)
-    console.print(f"\nnow ask yourself: tripleshot ask {run}/rscl+ --help, or tripleshot serve {run}/rscl+")
+    trained_run = run / "evidence-net"
+    console.print(f"\nnow ask yourself: tripleshot ask {trained_run} --help, or tripleshot serve {trained_run}")
 
 
 def compare_methods(dataset: FewShotDataset, methods: dict[str, Method]) -> None:
@@ -118,7 +119,7 @@ def show_question(dataset: FewShotDataset, question: Question, methods: dict[str
     console.print(Panel(examples, title=f"five examples of “{task.label}”", expand=False))
     console.print(f"[bold]{task.question.format(head=entities.label(head))}[/bold]")
     truth = task.known_tails(head).tolist()
-    for name in ("rscl", "rscl+"):
+    for name in ("rscl", "evidence-net"):
         console.print(name, style="cyan")
         for found in answer(methods[name], dataset.graph, support, head, top=3, with_reasons=True):
             mark = "  [green]✓ true[/green]" if found.entity in truth else ""

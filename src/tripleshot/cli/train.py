@@ -79,7 +79,7 @@ def train_command(
     data: str,
     run: Path,
     *,
-    method: str = "rscl+",
+    method: str = "evidence-net",
     shots: PositiveInt = 5,
     preset: str = "fast",
     config: Path | None = None,

@@ -88,7 +88,7 @@ METHODS: dict[str, MethodEntry] = {
     "rscl": MethodEntry(
         "neural", "relation-specific context learning, the paper's model", "rscl.method:RSCLMethod", learns=True
     ),
-    "rscl+": MethodEntry(
+    "evidence-net": MethodEntry(
         "neural",
         "a network that weighs links, paths, examples and likeness",
         "evidence.evidence_net:RSCLPlusMethod",

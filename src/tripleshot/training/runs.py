@@ -6,7 +6,7 @@ evaluation, a resumed training) refuses another hash.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tripleshot.graph.vocabulary import Vocabulary
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.arrow"
+FORMER_NAMES = {"rscl+": "evidence-net"}  # a run of a method that was renamed still loads
 LEAST_KNOWN = 0.5  # share of a dataset's entities that a run must know to be of use on it
 
 
@@ -61,11 +62,16 @@ def load_config(folder: Path) -> RunConfig:
     """Read what a run is."""
     path = folder / CONFIG
     try:
-        return RunConfig(**json.loads(path.read_text(encoding="utf-8")))
+        config = RunConfig(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise InputError(f"{folder}: not a run, it has no {CONFIG}") from None
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not readable: {error}") from None
+    if config.method not in FORMER_NAMES:
+        return config
+    name = FORMER_NAMES[config.method]
+    warn(f"{folder}: a run of {config.method!r}, which is now called {name!r}")
+    return replace(config, method=name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""`rscl+`: a network that weighs what speaks for a tail, learned over many relations to serve one it has never seen.
+"""`evidence-net`: a network that weighs what speaks for a tail, trained on many relations to answer about unseen ones.
 
 It keeps what RSCL is trained by, episodes of many relations, and looks at what joins two entities instead of at what is
 around each: links, paths, walks, examples, likeness. Contexts beside them brought nothing on dev.
