@@ -4,7 +4,7 @@ from tripleshot.answering.export import write_answers
 from tripleshot.answering.predictor import Answer, Answerer, answer
 from tripleshot.datasets.catalog import fetch_dataset, load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Task
-from tripleshot.datasets.splitting import SplittingRule, make_dataset
+from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.storage import content_hash, save_dataset
 from tripleshot.errors import InputError, InputWarning, TripleshotError
 from tripleshot.evaluation.protocol import evaluate, summarize
@@ -24,7 +24,6 @@ __all__ = [
     "KnowledgeGraph",
     "Method",
     "Reason",
-    "SplittingRule",
     "Task",
     "TripleshotError",
     "answer",

@@ -45,3 +45,19 @@ def test_what_spoils_an_evaluation_is_found(tiny, task, message):
 def test_unknown_types_are_worth_a_notice(tiny):
     findings = check_dataset(replace(tiny, graph=tiny.graph.with_types(None)))
     assert any("types are unknown" in finding.text and not finding.is_problem for finding in findings)
+
+
+def test_a_dataset_without_background_or_without_tasks_is_a_problem(tiny):
+    bare = tiny.graph.without_relations(np.arange(tiny.graph.num_relations))
+    assert problems(replace(tiny, graph=bare)) == [
+        "the background graph has no triple: there is nothing to find an answer in"
+    ]
+    assert problems(replace(tiny, train=(), valid=(), test=())) == [
+        "there is no few-shot relation: nothing can be learned or asked"
+    ]
+
+
+def test_a_missing_split_is_worth_a_notice(tiny):
+    findings = check_dataset(replace(tiny, valid=(), test=()))
+    assert [finding.text for finding in findings] == ["there is no valid task", "there is no test task"]
+    assert not any(finding.is_problem for finding in findings)

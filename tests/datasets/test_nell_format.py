@@ -125,9 +125,7 @@ def test_candidates_and_keys_that_mean_nothing_are_counted(folder):
 
 def test_names_with_white_space_have_no_place_in_the_layout(folder, tmp_path):
     (tmp_path / "graph.tsv").write_text("\n".join(f"a b\tr{i % 3}\tx{i}" for i in range(30)))
-    dataset = make_dataset(
-        read_graph(tmp_path / "graph.tsv"), "d", splits={"train": ["r0"], "valid": [], "test": ["r1"]}
-    )
+    dataset = make_dataset(read_graph(tmp_path / "graph.tsv"), splits={"train": ["r0"], "valid": [], "test": ["r1"]})
     with pytest.raises(InputError, match="no room for white space in names, such as 'a b'"):
         write_nell_layout(dataset, tmp_path)
 
@@ -166,7 +164,7 @@ def test_nell_one_made_from_plain_triples_has_the_published_candidates(nell_fold
         lines += ["\t".join(triple) + "\n" for triples in tasks.values() for triple in triples]
     (tmp_path / "all.tsv").write_text("".join(lines))
     graph = read_graph(tmp_path / "all.tsv")
-    dataset = make_dataset(graph.with_types(types_from_names(graph)), "made")
+    dataset = make_dataset(graph.with_types(types_from_names(graph)), name="made")
     published = json.loads((nell_folder / "rel2candidates.json").read_text())
     both = [task for _, task in dataset.all_tasks() if task.name in published]
     assert len(both) == 67

@@ -13,7 +13,7 @@ from tripleshot.cli.display import console, degree_table, long_tail_lines, stati
 from tripleshot.datasets.catalog import fetch_dataset, load_dataset
 from tripleshot.datasets.checks import check_dataset
 from tripleshot.datasets.nell_format import write_nell_layout
-from tripleshot.datasets.splitting import SplittingRule, make_dataset
+from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.statistics import describe_dataset
 from tripleshot.datasets.storage import content_hash, save_dataset
 from tripleshot.errors import InputError, TripleshotError
@@ -74,12 +74,12 @@ def make(
     type_relation: str | None = None,
     types: Path | None = None,
     labels: Path | None = None,
-    more_than: NonNegativeInt = 50,
-    fewer_than: PositiveInt = 500,
+    min_triples: NonNegativeInt = 50,
+    max_triples: PositiveInt = 500,
     num_valid: NonNegativeInt | None = None,
     num_test: NonNegativeInt | None = None,
     seed: NonNegativeInt = 0,
-    same_from: float = 0.8,
+    overlap_threshold: float = 0.8,
     layout: Literal["tripleshot", "nell-one"] = "tripleshot",
     delimiter: str | None = None,
     header: bool | None = None,
@@ -109,9 +109,9 @@ def make(
         Types are in this file: a JSON object, or lines of name, tab, type.
     labels
         Human labels of entities and relations: a JSON object, or lines of name, tab, label.
-    more_than
+    min_triples
         A few-shot relation has more triples than this.
-    fewer_than
+    max_triples
         A few-shot relation has fewer triples than this.
     num_valid
         Tasks to choose models on; 5 of 67 by default.
@@ -119,7 +119,7 @@ def make(
         Tasks to report on; 11 of 67 by default.
     seed
         Decides the split, and which triples of a task come first as its support.
-    same_from
+    overlap_threshold
         Relations that share this part of the pairs of both count as copies or inverses.
     layout
         `nell-one` writes path_graph, rel2candidates.json and so on, for the code of other papers.
@@ -140,8 +140,17 @@ def make(
         graph = graph.with_labels(texts, texts)
     graph = _with_types(graph, types_from_names, type_relation, types)
     keep = [] if type_relation is None else [graph.relations.name(resolve_relation(graph, type_relation))]
-    rule = SplittingRule(more_than, fewer_than, num_valid, num_test, seed, same_from)
-    dataset = make_dataset(graph, name or out.resolve().name, rule, keep=keep)
+    dataset = make_dataset(
+        graph,
+        name=name or out.resolve().name,
+        min_triples=min_triples,
+        max_triples=max_triples,
+        num_valid=num_valid,
+        num_test=num_test,
+        seed=seed,
+        overlap_threshold=overlap_threshold,
+        keep=keep,
+    )
     if layout == "tripleshot":
         save_dataset(dataset, out, overwrite)
     else:

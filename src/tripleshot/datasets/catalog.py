@@ -94,7 +94,7 @@ def load_dataset(source: str | Path) -> FewShotDataset:
     if path.is_dir():
         return _load_folder(path)
     if path.exists():
-        return make_dataset(read_graph(path), path.name.partition(".")[0])
+        return make_dataset(read_graph(path), name=path.name.partition(".")[0])
     raise InputError(f"{source}: no such file, folder or dataset{nearest(str(source), names())}")
 
 
@@ -118,7 +118,7 @@ def load_atlas() -> FewShotDataset:
         {row["name"]: row["label"] for row in entities}, {row["name"]: row["label"] for row in relations}
     )
     splits = {split: [row["name"] for row in relations if row["split"] == split] for split in SPLITS}
-    dataset = make_dataset(graph, ATLAS, splits=splits)
+    dataset = make_dataset(graph, name=ATLAS, splits=splits)
     questions = {row["name"]: row["question"] for row in relations}
     train, valid, test = (
         tuple(replace(task, question=questions[task.name]) for task in dataset.tasks(split)) for split in SPLITS

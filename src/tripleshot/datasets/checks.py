@@ -1,14 +1,12 @@
-"""Looking for what makes results wrong before they are computed."""
+"""Checks of a few-shot dataset: what would make results wrong or impossible, found before they are computed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.dataset import SPLITS, FewShotDataset, with_task_edges
 from tripleshot.datasets.splitting import find_overlaps
-from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -24,16 +22,34 @@ class Finding:
     text: str
 
 
-def check_dataset(dataset: FewShotDataset, shots: int = 5, same_from: float = 0.8) -> list[Finding]:
-    """Collect everything that would spoil an evaluation, problems first."""
+def check_dataset(dataset: FewShotDataset, shots: int = 5, overlap_threshold: float = 0.8) -> list[Finding]:
+    """Collect everything that would spoil an evaluation, problems first.
+
+    Args:
+        dataset: to look at.
+        shots: K; the other triples of a task are its queries.
+        overlap_threshold: a background relation that shares at least this part of the pairs of both gives a task away.
+    """
     findings = [
+        *_check_sizes(dataset),
         *_check_splits(dataset),
         *_check_tasks(dataset, shots),
-        *_check_leaks(dataset, same_from),
+        *_check_leaks(dataset, overlap_threshold),
         *_check_types(dataset),
         *(Finding(False, note) for note in dataset.notes),
     ]
     return sorted(findings, key=lambda finding: not finding.is_problem)
+
+
+def _check_sizes(dataset: FewShotDataset) -> Iterator[Finding]:
+    if not dataset.graph.num_triples:
+        yield Finding(True, "the background graph has no triple: there is nothing to find an answer in")
+    if not any(dataset.tasks(split) for split in SPLITS):
+        yield Finding(True, "there is no few-shot relation: nothing can be learned or asked")
+        return
+    for split in SPLITS:
+        if not dataset.tasks(split):
+            yield Finding(False, f"there is no {split} task")
 
 
 def _check_splits(dataset: FewShotDataset) -> Iterator[Finding]:
@@ -64,31 +80,17 @@ def _check_tasks(dataset: FewShotDataset, shots: int) -> Iterator[Finding]:
             yield Finding(False, f"{split} relation {task.name!r}: {text}")
 
 
-def _check_leaks(dataset: FewShotDataset, same_from: float) -> Iterator[Finding]:
-    tasks = [task for split, task in dataset.all_tasks() if split != "train"]
-    graph = _joined(dataset.graph, tasks)
-    relations = np.arange(dataset.graph.num_relations, graph.num_relations)
-    for overlap in find_overlaps(graph, relations, same_from):
-        if overlap.other < dataset.graph.num_relations:
+def _check_leaks(dataset: FewShotDataset, overlap_threshold: float) -> Iterator[Finding]:
+    background = dataset.graph
+    tasks = [task for split, task in dataset.all_tasks() if split != "train" and task.name not in background.relations]
+    graph = with_task_edges(background, tasks)
+    relations = np.arange(background.num_relations, graph.num_relations)
+    for overlap in find_overlaps(graph, relations, overlap_threshold):
+        if overlap.other < background.num_relations:
             kind = "the inverse" if overlap.is_inverse else "a copy"
             other, task = graph.relations.name(overlap.other), graph.relations.name(overlap.relation)
             text = f"background relation {other!r} is {kind} of {task!r} ({overlap.share:.0%} of its pairs)"
             yield Finding(True, text)
-
-
-def _joined(graph: KnowledgeGraph, tasks: list[Task]) -> KnowledgeGraph:
-    """Put tasks back into the graph as relations of their own, behind those of the background."""
-    pairs = np.concatenate([task.pairs for task in tasks])
-    added = np.arange(graph.num_relations, graph.num_relations + len(tasks), dtype=np.int32)
-    relations = np.repeat(added, [len(task.pairs) for task in tasks])
-    names = [*graph.relations.names.to_pylist(), *(task.name for task in tasks)]
-    return KnowledgeGraph(
-        graph.entities,
-        Vocabulary.of("relation", names),
-        np.concatenate([graph.head_ids, pairs[:, 0]]),
-        np.concatenate([graph.relation_ids, relations]),
-        np.concatenate([graph.tail_ids, pairs[:, 1]]),
-    )
 
 
 def _check_types(dataset: FewShotDataset) -> Iterator[Finding]:

@@ -157,17 +157,22 @@ class FewShotDataset:
         They are known when a new relation is asked about, and often join what it asks for. Who learns from a train
         task has to hide its own.
         """
-        names = [task.name for task in self.train]
-        pairs = np.concatenate([np.empty((0, 2), dtype=np.int32), *(task.pairs for task in self.train)])
-        owners = np.repeat(np.arange(len(names)), [len(task.pairs) for task in self.train])
-        labels = {task.name: task.label for task in self.train if task.label}
-        return replace(self, graph=self.graph.with_relations(names, labels, pairs[:, 0], owners, pairs[:, 1]))
+        return replace(self, graph=with_task_edges(self.graph, self.train))
 
 
 def check_shots(shots: int) -> None:
     """Refuse a number of examples that is none."""
     if shots < 1:
         raise InputError(f"shots is a number of examples, 1 or more, not {shots}")
+
+
+def with_task_edges(graph: KnowledgeGraph, tasks: Sequence[Task]) -> KnowledgeGraph:
+    """Return a graph that has the triples of these tasks, too, as relations of their names."""
+    names = [task.name for task in tasks]
+    pairs = np.concatenate([np.empty((0, 2), dtype=np.int32), *(task.pairs for task in tasks)])
+    owners = np.repeat(np.arange(len(names)), [len(task.pairs) for task in tasks])
+    labels = {task.name: task.label for task in tasks if task.label}
+    return graph.with_relations(names, labels, pairs[:, 0], owners, pairs[:, 1])
 
 
 def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.int32]:
