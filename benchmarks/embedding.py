@@ -30,7 +30,6 @@ from rich.table import Table
 
 from measuring import OURS, SHOTS, data_parser, describe_machine, prepare
 from tripleshot.datasets.negatives import TrainingTriples, collect_triples
-from tripleshot.datasets.storage import content_hash
 from tripleshot.evaluation.results import write_json
 from tripleshot.methods.embedding.method import EmbeddingMethod
 from tripleshot.methods.embedding.models import SCORINGS
@@ -178,7 +177,7 @@ def main() -> None:
         document = describe_machine() | {
             "pykeen": version(THEIRS),
             "dataset": dataset.name,
-            "data_hash": content_hash(dataset),
+            "data_hash": dataset.content_hash,
             "sizes": {"entities": num_entities, "relations": triples.num_relations, "triples": len(triples.heads)},
             "configuration": {"steps": steps, "shots": SHOTS, **same},
             "settings": {name: asdict(DEFAULTS[name]) for name in arguments.models},

@@ -15,7 +15,6 @@ import torch
 
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Task
-from tripleshot.datasets.storage import content_hash
 from tripleshot.evaluation.results import commit
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
@@ -133,7 +132,7 @@ def describe_run(dataset: FewShotDataset, settings: RSCLSettings) -> dict[str, A
     graph = dataset.graph
     return describe_machine() | {
         "dataset": dataset.name,
-        "data_hash": content_hash(dataset),
+        "data_hash": dataset.content_hash,
         "graph": {"entities": graph.num_entities, "relations": graph.num_relations, "triples": graph.num_triples},
         "configuration": {
             name: getattr(settings, name)

@@ -28,7 +28,6 @@ from rich.table import Table
 from measuring import describe_machine
 from tripleshot.answering.predictor import Answerer
 from tripleshot.answering.ranking import Candidates
-from tripleshot.datasets.storage import content_hash
 from tripleshot.evaluation.results import write_json
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -169,7 +168,7 @@ def measure_loads(run: Path, answerer: Answerer, num_candidates: int, num_reques
         loads = [asyncio.run(ask(served.address, questions, clients, num_requests)) for clients in CLIENTS]
     return {
         "dataset": answerer.dataset.name,
-        "data_hash": content_hash(answerer.dataset),
+        "data_hash": answerer.dataset.content_hash,
         "method": answerer.config.method,
         "shots": answerer.config.shots,
         "candidates": float(np.mean([question.num_candidates for question in questions])),

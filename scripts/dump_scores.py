@@ -19,7 +19,6 @@ import torch
 
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Task
-from tripleshot.datasets.storage import content_hash
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
 from tripleshot.methods import METHODS, find_method, load_run
@@ -85,7 +84,7 @@ def train(name: str, settings: dict[str, Any], dataset: FewShotDataset, folder: 
     """Train a method into a folder; return it with the losses of its steps."""
     recorder = StepRecorder()
     method = find_method(name).make_with(settings)
-    save_config(RunConfig(name, settings, SHOTS, "", dataset.name, content_hash(dataset), "", None), folder)
+    save_config(RunConfig(name, settings, SHOTS, "", dataset.name, dataset.content_hash, "", None), folder)
     save_vocabulary(dataset.graph, folder)
     method.fit(dataset, SHOTS, folder, observer=recorder)
     return method, recorder.losses

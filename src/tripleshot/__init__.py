@@ -2,10 +2,9 @@
 
 from tripleshot.answering.export import write_answers
 from tripleshot.answering.predictor import Answer, Answerer, answer
-from tripleshot.datasets.catalog import fetch_dataset, load_dataset
+from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.splitting import make_dataset
-from tripleshot.datasets.storage import content_hash, save_dataset
 from tripleshot.errors import InputError, InputWarning, TripleshotError
 from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
@@ -27,14 +26,11 @@ __all__ = [
     "Task",
     "TripleshotError",
     "answer",
-    "content_hash",
     "evaluate",
-    "fetch_dataset",
     "load_dataset",
     "make_dataset",
     "make_method",
     "read_graph",
-    "save_dataset",
     "summarize",
     "write_answers",
 ]

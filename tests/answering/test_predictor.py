@@ -10,7 +10,6 @@ import pytest
 from tripleshot.answering.predictor import HEADS_PER_BATCH, Answerer, answer
 from tripleshot.answering.ranking import choose_candidates
 from tripleshot.cli.train import keep_run, train_run
-from tripleshot.datasets.storage import save_dataset
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.evaluation.calibration import CALIBRATION
 from tripleshot.evaluation.protocol import evaluate
@@ -39,7 +38,7 @@ def data(tiny, tmp_path_factory):
     """The small dataset with three valid tasks, saved: fewer than two cannot be calibrated on."""
     dataset = replace(tiny, valid=(*tiny.valid, *tiny.train))
     folder = tmp_path_factory.mktemp("answering") / "data"
-    save_dataset(dataset, folder)
+    dataset.save(folder)
     return dataset, folder
 
 
@@ -238,7 +237,7 @@ def test_a_run_finds_its_names_on_data_that_have_grown(run, data, tmp_path):
     support, head, tails = dataset.test[0].support(SHOTS), 5, np.arange(dataset.graph.num_entities)
     expected = Answerer.load(run).score(support, head, tails)
     graph = dataset.graph.with_triples([("stranger", "greets", "other stranger")])
-    save_dataset(replace(dataset, graph=graph), tmp_path / "grown")
+    replace(dataset, graph=graph).save(tmp_path / "grown")
     if (run / VOCABULARY).exists():
         with pytest.warns(InputWarning, match="2 of 28 entities and 1 of 5 relations of tiny are new to the run"):
             grown = Answerer.load(run, str(tmp_path / "grown"))

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from tripleshot.cli.compare import read_methods, read_pairs, read_shots, show
-from tripleshot.datasets.storage import save_dataset
 from tripleshot.errors import InputError
 from tripleshot.experiments.comparison_table import compare
 from tripleshot.methods import METHODS
@@ -17,7 +16,7 @@ SMALL = {"width": 16, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "bat
 
 def test_methods_are_compared_and_what_is_finished_is_kept(run, tiny, tmp_path, monkeypatch):
     monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
-    save_dataset(tiny, tmp_path / "tiny")
+    tiny.save(tmp_path / "tiny")
     words = ("compare", tmp_path / "tiny", "--shots", "3", "--budget", "1s", "--out", tmp_path / "out")
     code, out, err = run(*words, "--methods", "degree,rscl")
     assert (code, err) == (0, "")
@@ -39,7 +38,7 @@ def test_methods_are_compared_and_what_is_finished_is_kept(run, tiny, tmp_path, 
 
 def test_several_budgets_show_what_more_time_brings(run, tiny, tmp_path, monkeypatch):
     monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
-    save_dataset(tiny, tmp_path / "tiny")
+    tiny.save(tmp_path / "tiny")
     out = tmp_path / "out"
     words = ("compare", tmp_path / "tiny", "--shots", "3", "--methods", "degree,rscl", "--out", out)
     assert run(*words, "--budget", "2s")[0] == 0
@@ -62,7 +61,7 @@ def test_several_budgets_show_what_more_time_brings(run, tiny, tmp_path, monkeyp
 
 
 def test_a_wrong_preset_is_found_before_anything_is_trained(run, tiny, tmp_path):
-    save_dataset(tiny, tmp_path / "tiny")
+    tiny.save(tmp_path / "tiny")
     code, _, err = run("compare", tmp_path / "tiny", "--out", tmp_path / "out", "--methods", "rscl", "--preset", "slow")
     assert code == 1
     assert "no preset 'slow'" in err
@@ -120,7 +119,7 @@ def test_in_a_narrow_terminal_spreads_stand_below_the_table(monkeypatch, capsys)
 
 def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):
     monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
-    save_dataset(tiny, tmp_path / "tiny")
+    tiny.save(tmp_path / "tiny")
     words = ("train", tmp_path / "tiny", tmp_path / "run", "--method", "rscl", "--shots", 3)
     assert run(*words, "--budget", "1s")[0] == 0
     assert json.loads((tmp_path / "run" / "config.json").read_text())["budget"] == 1.0

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from experiments.paper.documents import result
-from tripleshot.datasets.storage import content_hash, save_dataset
 from tripleshot.evaluation.results import write_json
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
@@ -30,7 +29,7 @@ TRAINING = ("--preset", "quick", "--budget", "0.3s", "--queries", "8")
 def paper(run, monkeypatch, tiny, tmp_path):
     """Run `tripleshot paper NAME` on the tiny graph, into the folder `out`."""
     monkeypatch.setitem(RSCLMethod.presets, "quick", lambda: QUICK)
-    save_dataset(tiny, tmp_path / "tiny")
+    tiny.save(tmp_path / "tiny")
     return lambda name, *words: run("paper", name, tmp_path / "tiny", "--out", tmp_path / "here" / "out", *words)
 
 
@@ -80,7 +79,7 @@ def test_the_main_table_takes_results_that_are_there_already(paper, run, out, tm
 def test_result_files_alone_are_enough_for_a_report_about_finished_methods(paper, out, tiny):
     relations = {task.name: 0.4 for task in tiny.test}
     for method in ("rscl", "faan"):
-        document = result(method, 0.3, relations=relations, data_hash=content_hash(tiny))
+        document = result(method, 0.3, relations=relations, data_hash=tiny.content_hash)
         write_json(document, out / "runs" / f"{method}-5-shot-seed-0" / "result.json")
     code, printed, err = paper("cases", "--budget", "9s")
     assert (code, err) == (0, "")

@@ -1,12 +1,12 @@
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from tripleshot.datasets import catalog
 from tripleshot.datasets.catalog import fetch_dataset, load_atlas, load_dataset
 from tripleshot.datasets.checks import check_dataset
-from tripleshot.datasets.storage import save_dataset
 from tripleshot.errors import FetchError, InputError
 
 
@@ -30,7 +30,7 @@ def test_atlas_is_sound_and_readable():
 
 
 def test_a_saved_folder_loads(tiny, tmp_path):
-    save_dataset(tiny, tmp_path / "saved")
+    tiny.save(tmp_path / "saved")
     assert load_dataset(str(tmp_path / "saved")).name == "tiny"
 
 
@@ -46,7 +46,7 @@ def test_a_file_of_triples_is_split_by_the_rule(tmp_path):
     ("source", "message"),
     [
         ("atlass", "did you mean 'atlas'"),
-        ("nell-one", "run `tripleshot data fetch nell-one`"),
+        ("nell-one", r"run `tripleshot data fetch nell-one` or load_dataset\('nell-one', fetch=True\)"),
         (".", "neither a dataset saved by tripleshot nor a NELL-One directory"),
     ],
 )
@@ -71,6 +71,22 @@ def test_wrong_files_are_refused_by_hash(tmp_path, home):
     with pytest.raises(FetchError, match="SHA-256"):
         fetch_dataset("nell-one", str(folder))
     assert not (home / "nell-one").exists()
+
+
+def test_a_dataset_that_is_missing_is_fetched_when_asked_for(monkeypatch):
+    source = catalog.REMOTE["nell-one"]
+    monkeypatch.setitem(catalog.REMOTE, "nell-one", replace(source, urls=("file:///nowhere",)))
+    with pytest.raises(InputError, match="nowhere: there is no such folder or archive"):
+        load_dataset("nell-one", fetch=True)
+
+
+@pytest.mark.nell
+def test_nell_one_is_fetched_once_by_load_dataset(nell_folder, monkeypatch):
+    source = catalog.REMOTE["nell-one"]
+    monkeypatch.setitem(catalog.REMOTE, "nell-one", replace(source, urls=(str(nell_folder),)))
+    dataset = load_dataset("nell-one", fetch=True)
+    monkeypatch.setitem(catalog.REMOTE, "nell-one", replace(source, urls=()))
+    assert load_dataset("nell-one", fetch=True).content_hash == dataset.content_hash
 
 
 @pytest.mark.nell

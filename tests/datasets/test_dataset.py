@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphs import make_graph
-from tripleshot.datasets.dataset import FewShotDataset, Task, background_tasks, candidates_like
+from tripleshot.datasets.dataset import FewShotDataset, Task, background_tasks, candidates_like, exclude_known
 from tripleshot.errors import InputError
 
 
@@ -81,20 +81,20 @@ def test_in_train_adds_background_relations_as_tasks(tiny):
 
 
 def test_every_train_task_is_held_out_once_and_no_test_task_is_left(tiny):
-    parts = [tiny.holding_out(part, 2) for part in (1, 2)]
-    assert sorted(task.name for part in parts for task in part.test) == sorted(task.name for task in tiny.train)
-    for part in parts:
-        assert set(part.train) | set(part.test) == set(tiny.train)
-        assert not set(part.train) & set(part.test)
-        assert not {task.name for _, task in part.all_tasks()} & {task.name for task in tiny.test}
-        assert (part.valid, part.graph) == (tiny.valid, tiny.graph)
-    assert [part.name for part in parts] == ["tiny-part-1-of-2", "tiny-part-2-of-2"]
+    folds = [tiny.hold_out_fold(fold, 2) for fold in (1, 2)]
+    assert sorted(task.name for fold in folds for task in fold.test) == sorted(task.name for task in tiny.train)
+    for fold in folds:
+        assert set(fold.train) | set(fold.test) == set(tiny.train)
+        assert not set(fold.train) & set(fold.test)
+        assert not {task.name for _, task in fold.all_tasks()} & {task.name for task in tiny.test}
+        assert (fold.valid, fold.graph) == (tiny.valid, tiny.graph)
+    assert [fold.name for fold in folds] == ["tiny-part-1-of-2", "tiny-part-2-of-2"]
 
 
-@pytest.mark.parametrize(("part", "parts"), [(0, 2), (3, 2), (1, 1), (1, 99)])
-def test_a_part_that_is_none_is_refused(tiny, part, parts):
-    with pytest.raises(InputError, match=f"part {part} of {parts} cannot be held out"):
-        tiny.holding_out(part, parts)
+@pytest.mark.parametrize(("fold", "num_folds"), [(0, 2), (3, 2), (1, 1), (1, 99)])
+def test_a_fold_that_does_not_exist_is_refused(tiny, fold, num_folds):
+    with pytest.raises(InputError, match=f"fold {fold} of {num_folds} cannot be held out"):
+        tiny.hold_out_fold(fold, num_folds)
 
 
 def test_a_background_task_with_one_candidate_borrows_those_of_another_relation():
@@ -146,3 +146,24 @@ def test_labels_of_train_tasks_become_labels_of_relations(tiny):
 
 def test_without_train_tasks_there_are_no_train_edges(tiny):
     assert replace(tiny, train=()).with_train_edges.graph.num_triples == tiny.graph.num_triples
+
+
+def test_a_dataset_and_a_task_say_what_they_hold(tiny):
+    assert repr(tiny) == (
+        "FewShotDataset 'tiny': 2 train, 1 valid and 2 test tasks "
+        "over KnowledgeGraph(26 entities, 4 relations, 48 triples)"
+    )
+    assert repr(tiny.test[0]) == "Task 'works in': 20 triples"
+    assert repr(replace(tiny.test[0], label="has a job in")) == "Task 'works in' (has a job in): 20 triples"
+
+
+def test_a_wrong_split_or_candidate_mode_is_named(tiny):
+    with pytest.raises(InputError, match="split must be one of train, valid, test, not 'dev'"):
+        tiny.tasks("dev")  # type: ignore[bad-argument-type]
+    with pytest.raises(InputError, match="mode must be one of benchmark, open, not 'closed'"):
+        tiny.candidates(tiny.test[0], "closed")  # type: ignore[bad-argument-type]
+
+
+def test_the_head_and_its_known_tails_are_not_ranked():
+    support = np.array([[1, 5], [2, 6]])
+    assert exclude_known(support, 1, np.arange(8)).tolist() == [0, 2, 3, 4, 6, 7]

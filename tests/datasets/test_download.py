@@ -494,13 +494,13 @@ def test_a_good_destination_needs_no_network(home):
     assert (home / "path_graph").stat().st_ino == before.st_ino
 
 
-def test_a_broken_destination_is_named_and_replaced(server, home, capsys):
+def test_a_broken_destination_is_named_and_replaced(server, home, caplog):
     write(home, FILES | {"path_graph": b"half", "left over": b""})
     server.pages["/tiny"] = Page(tar(inside("tiny")))
     fetch(tiny(server.url("/tiny")), home)
     assert contents(home) == FILES
     assert beside(home) == []
-    assert "path_graph has SHA-256" in capsys.readouterr().err
+    assert "is broken and will be replaced: path_graph has SHA-256" in caplog.text
 
 
 def test_a_linked_destination_is_replaced_where_it_really_is(tmp_path, home, server):

@@ -6,7 +6,6 @@ import pytest
 
 from tripleshot.datasets.nell_format import candidates_by_release_rule, read_nell_layout, write_nell_layout
 from tripleshot.datasets.splitting import make_dataset
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.graph.readers import read_graph
 from tripleshot.graph.types import types_from_names
@@ -70,10 +69,10 @@ def test_entities_that_only_ent2ids_lists_are_there_and_placeholders_are_not(fol
 
 
 def test_the_key_order_of_ent2ids_does_not_matter(folder):
-    before = content_hash(read_nell_layout(folder))
+    before = read_nell_layout(folder).content_hash
     content = json.loads((folder / "ent2ids").read_text())
     write(folder / "ent2ids", {name: number for number, name in enumerate(reversed(content))})
-    assert content_hash(read_nell_layout(folder)) == before
+    assert read_nell_layout(folder).content_hash == before
 
 
 def test_candidates_can_be_rebuilt_by_the_rule_of_the_release(folder):
@@ -88,7 +87,7 @@ def test_writing_and_reading_again_says_the_same(folder, tmp_path):
     copy = tmp_path / folder.name
     copy.mkdir()
     write_nell_layout(dataset, copy)
-    assert content_hash(read_nell_layout(copy)) == content_hash(dataset)
+    assert read_nell_layout(copy).content_hash == dataset.content_hash
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 from tripleshot.datasets.dataset import SPLITS, Task
-from tripleshot.datasets.storage import content_hash, load_saved_dataset, save_dataset
+from tripleshot.datasets.storage import load_saved_dataset
 from tripleshot.errors import InputError
 
 
 def test_saving_and_loading_gives_the_same_dataset(tiny, tmp_path):
     labelled = replace(tiny, graph=tiny.graph.with_labels({"city:0": "Rome"}), notes=("a note",))
-    save_dataset(labelled, tmp_path / "saved")
+    labelled.save(tmp_path / "saved")
     loaded = load_saved_dataset(tmp_path / "saved")
-    assert content_hash(loaded) == content_hash(tiny)
+    assert loaded.content_hash == tiny.content_hash
     assert loaded.notes == ("a note",)
     assert loaded.graph.entities.label(loaded.graph.entities.id("city:0")) == "Rome"
     for split in SPLITS:
@@ -24,7 +24,7 @@ def test_saving_and_loading_gives_the_same_dataset(tiny, tmp_path):
 
 def test_given_candidates_and_questions_survive(tiny, tmp_path):
     task = replace(Task.of("t", np.array([[0, 1], [2, 3]]), given_candidates=np.array([3, 1])), question="Where?")
-    save_dataset(replace(tiny, test=(task,)), tmp_path / "saved")
+    replace(tiny, test=(task,)).save(tmp_path / "saved")
     loaded = load_saved_dataset(tmp_path / "saved").task("t")
     assert loaded.question == "Where?"
     assert loaded.given_candidates is not None
@@ -33,7 +33,7 @@ def test_given_candidates_and_questions_survive(tiny, tmp_path):
 
 def test_a_dataset_without_types_and_labels_survives(tiny, tmp_path):
     bare = replace(tiny, graph=tiny.graph.with_types(None))
-    save_dataset(bare, tmp_path / "saved")
+    bare.save(tmp_path / "saved")
     loaded = load_saved_dataset(tmp_path / "saved")
     assert loaded.graph.types is None
     assert loaded.graph.entities.labels is None
@@ -51,22 +51,22 @@ def test_the_hash_changes_with_every_part_that_can_change_a_result(tiny):
         replace(tiny, test=(Task.of(task.name, task.pairs, known=np.array([[0, 0]])), tiny.test[1])),
         replace(tiny, test=(Task.of(task.name, task.pairs, given_candidates=np.array([1])), tiny.test[1])),
     ]
-    hashes = [content_hash(dataset) for dataset in [tiny, *others]]
+    hashes = [dataset.content_hash for dataset in [tiny, *others]]
     assert len(set(hashes)) == len(hashes)
 
 
 def test_an_existing_folder_is_not_replaced_unless_asked(tiny, tmp_path):
-    save_dataset(tiny, tmp_path / "saved")
+    tiny.save(tmp_path / "saved")
     with pytest.raises(InputError, match="exists already"):
-        save_dataset(tiny, tmp_path / "saved")
-    save_dataset(replace(tiny, name="newer"), tmp_path / "saved", overwrite=True)
+        tiny.save(tmp_path / "saved")
+    replace(tiny, name="newer").save(tmp_path / "saved", overwrite=True)
     assert load_saved_dataset(tmp_path / "saved").name == "newer"
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
 
 def test_a_changed_file_is_noticed(tiny, tmp_path):
-    save_dataset(tiny, tmp_path / "saved")
-    save_dataset(replace(tiny, test=tiny.test[::-1]), tmp_path / "other")
+    tiny.save(tmp_path / "saved")
+    replace(tiny, test=tiny.test[::-1]).save(tmp_path / "other")
     (tmp_path / "other" / "tasks.parquet").replace(tmp_path / "saved" / "tasks.parquet")
     with pytest.raises(InputError, match="changed since it was written"):
         load_saved_dataset(tmp_path / "saved")
@@ -75,7 +75,7 @@ def test_a_changed_file_is_noticed(tiny, tmp_path):
 @pytest.mark.parametrize("damage", ["truncate", "remove", "page", "format"])
 def test_a_damaged_folder_is_one_clear_error(tiny, tmp_path, damage):
     folder = tmp_path / "saved"
-    save_dataset(tiny, folder)
+    tiny.save(folder)
     if damage == "truncate":
         (folder / "triples.parquet").write_bytes((folder / "triples.parquet").read_bytes()[:50])
     elif damage == "remove":
@@ -91,6 +91,6 @@ def test_a_damaged_folder_is_one_clear_error(tiny, tmp_path, damage):
 
 @pytest.mark.nell
 def test_nell_one_survives_and_is_compact(nell_one, tmp_path):
-    save_dataset(nell_one, tmp_path / "nell")
-    assert content_hash(load_saved_dataset(tmp_path / "nell")) == content_hash(nell_one)
+    nell_one.save(tmp_path / "nell")
+    assert load_saved_dataset(tmp_path / "nell").content_hash == nell_one.content_hash
     assert sum(path.stat().st_size for path in (tmp_path / "nell").iterdir()) < 5_000_000

@@ -17,7 +17,6 @@ from tripleshot.evaluation.calibration import (
     load_calibration,
     reliability,
     save_calibration,
-    unsaid,
 )
 from tripleshot.methods import make_method
 
@@ -161,8 +160,3 @@ def test_a_broken_calibration_is_refused(tmp_path, text):
     (tmp_path / CALIBRATION).write_text(text)
     with pytest.raises(InputError, match=CALIBRATION):
         load_calibration(tmp_path)
-
-
-def test_the_head_and_what_is_said_about_it_are_not_ranked():
-    support = np.array([[1, 5], [2, 6]])
-    assert unsaid(support, 1, np.arange(8)).tolist() == [0, 2, 3, 4, 6, 7]

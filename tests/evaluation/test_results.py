@@ -5,7 +5,6 @@ from math import isclose
 import pyarrow.parquet as pq
 import pytest
 
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.evaluation.results import (
@@ -34,7 +33,7 @@ def test_a_document_has_all_that_is_needed_to_believe_it(tiny, evaluation, monke
     monkeypatch.setattr("sys.argv", ["/somewhere/bin/tripleshot", "evaluate", "my data"])
     document = describe(evaluation, tiny, EvaluationSpec("linked", 5, "test", config={"weight": 1}))
     assert document["command"] == "tripleshot evaluate 'my data'"
-    assert document["data_hash"] == content_hash(tiny)
+    assert document["data_hash"] == tiny.content_hash
     assert (document["method"], document["dataset"], document["shots"], document["split"]) == (
         "linked",
         "tiny",

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.training.runs import (
     VOCABULARY,
@@ -17,7 +16,7 @@ from tripleshot.training.runs import (
 
 
 def config_of(dataset):
-    return RunConfig("rscl", {"width": 8}, 5, "somewhere", dataset.name, content_hash(dataset), "train", None)
+    return RunConfig("rscl", {"width": 8}, 5, "somewhere", dataset.name, dataset.content_hash, "train", None)
 
 
 def test_a_config_comes_back(tiny, tmp_path):

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray, IntArray
-from tripleshot.datasets.dataset import candidates_like
+from tripleshot.datasets.dataset import candidates_like, exclude_known
 from tripleshot.errors import InputError, nearest
-from tripleshot.evaluation.calibration import Calibration, unsaid
+from tripleshot.evaluation.calibration import Calibration
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.protocol import Method
 
@@ -64,8 +64,8 @@ def rank_tails(
     """
     if top < 1:
         raise InputError(f"top: expected one answer or more, found {top}")
-    tails = unsaid(support, head, pool)
-    num_unsaid = len(tails)
+    tails = exclude_known(support, head, pool)
+    num_unknown = len(tails)
     if with_known:
         said = np.unique(support[support[:, 0] == head, 1])
         tails = np.concatenate([tails, said[np.isin(said, pool)]])
@@ -74,9 +74,9 @@ def rank_tails(
     confidence = None
     if calibration is not None:
         confidence = np.ones(len(tails))
-        confidence[:num_unsaid] = calibration.confidence(scores[:num_unsaid])
+        confidence[:num_unknown] = calibration.confidence(scores[:num_unknown])
         confidence = confidence[best]
-    return Ranked(tails[best], scores[best], confidence, best >= num_unsaid, len(tails))
+    return Ranked(tails[best], scores[best], confidence, best >= num_unknown, len(tails))
 
 
 def _best(scores: FloatArray, top: int) -> npt.NDArray[np.int64]:

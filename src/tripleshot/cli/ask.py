@@ -18,8 +18,8 @@ from tripleshot.answering.predictor import Answer, Answerer
 from tripleshot.answering.ranking import Candidates
 from tripleshot.arrays import IntArray
 from tripleshot.cli.display import console, progress_bar
+from tripleshot.datasets.dataset import exclude_known
 from tripleshot.errors import InputError
-from tripleshot.evaluation.calibration import unsaid
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph
 
@@ -158,7 +158,7 @@ class Asking:
     def _result(self, head: int, explain: bool) -> dict[str, Any]:
         graph, found = self.answerer.graph, self.answers(head)
         pool = self.answerer.candidates(self.support, self.candidates)
-        ranked = np.setdiff1d(pool, [head]) if self.with_known else unsaid(self.support, head, pool)
+        ranked = np.setdiff1d(pool, [head]) if self.with_known else exclude_known(self.support, head, pool)
         answers = [
             {
                 "rank": one.rank,

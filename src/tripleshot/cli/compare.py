@@ -18,7 +18,6 @@ from tripleshot.cli.display import console, progress_bar
 from tripleshot.cli.train import seconds_of, training_display
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import describe_environment, write_json
 from tripleshot.experiments.comparison import EVERYTHING, SHORTER, Cell, Plan, budget_name, run_cell
@@ -127,7 +126,7 @@ def compare_command(
     )
     check_settings(plan)
     dataset = load_dataset(data)
-    about = {"data_hash": content_hash(dataset), **describe_environment()}
+    about = {"data_hash": dataset.content_hash, **describe_environment()}
     if len(given) == 1:
         for comparison in run_plan(plan, dataset):
             show(comparison)

@@ -14,7 +14,6 @@ from tripleshot.cli.compare import LiveReport, check_settings, read_pairs, read_
 from tripleshot.cli.train import seconds_of
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.storage import content_hash
 from tripleshot.experiments.comparison import Plan, run_cell
 from tripleshot.experiments.paper.results import STUDIES, Material, Results, find_results, folders_around
 from tripleshot.experiments.variants import STARTS
@@ -38,7 +37,7 @@ class Where:
 
     def gather(self, data: str, dataset: FewShotDataset) -> Material:
         """Read all results about a dataset."""
-        data_hash = content_hash(dataset)
+        data_hash = dataset.content_hash
         out, *around = folders_around(self.out)
         main = find_results([out, *self.results, *around], data_hash)
         studies = find_results([self.studies], data_hash)

@@ -9,13 +9,12 @@ from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from tripleshot.atomic import new_folder
-from tripleshot.cli.display import console, degree_table, long_tail_lines, statistics_table
+from tripleshot.cli.display import console, degree_table, download_progress, long_tail_lines, statistics_table
 from tripleshot.datasets.catalog import fetch_dataset, load_dataset
 from tripleshot.datasets.checks import check_dataset
 from tripleshot.datasets.nell_format import write_nell_layout
 from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.statistics import describe_dataset
-from tripleshot.datasets.storage import content_hash, save_dataset
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.results import write_json
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -54,9 +53,9 @@ def stats(data: str, *, shots: PositiveInt = 5, figure: Path | None = None, json
         console.print(line)
     for note in dataset.notes:
         console.print(note, style="yellow")
-    console.print(f"content hash {content_hash(dataset)}", style="dim")
+    console.print(f"content hash {dataset.content_hash}", style="dim")
     if json:
-        write_json({"dataset": dataset.name, "data_hash": content_hash(dataset), **asdict(statistics)}, json)
+        write_json({"dataset": dataset.name, "data_hash": dataset.content_hash, **asdict(statistics)}, json)
     if figure:
         from tripleshot.experiments.neighbor_figure import draw_neighbor_figure  # nobody else waits for matplotlib
 
@@ -152,7 +151,7 @@ def make(
         keep=keep,
     )
     if layout == "tripleshot":
-        save_dataset(dataset, out, overwrite)
+        dataset.save(out, overwrite)
     else:
         with new_folder(out, overwrite) as folder:
             write_nell_layout(dataset, folder)
@@ -194,8 +193,8 @@ def hold_out(
     overwrite
         Replace OUT if it exists.
     """
-    dataset = load_dataset(data).holding_out(part, parts)
-    save_dataset(dataset, out, overwrite)
+    dataset = load_dataset(data).hold_out_fold(part, parts)
+    dataset.save(out, overwrite)
     tasks = f"{len(dataset.train)} train, {len(dataset.valid)} valid and {len(dataset.test)} test tasks"
     console.print(f"{tasks} written to {out}; try: tripleshot compare {out} --out {out}-compared", markup=False)
 
@@ -246,5 +245,6 @@ def fetch(
     rebuild_candidates
         Make rel2candidates.json anew by the release's rule (NELL-One).
     """
-    folder = fetch_dataset(name, source, rebuild_candidates)
+    with download_progress() as progress:
+        folder = fetch_dataset(name, source, rebuild_candidates, progress)
     console.print(f"{name} is in {folder}; try: tripleshot data stats {name}")

@@ -1,10 +1,20 @@
 """What the terminal shows: tables and progress, the same everywhere."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.table import Table
 
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
@@ -94,3 +104,12 @@ def progress_bar(text: str) -> Iterator[Callable[[int, int], None]]:
     with bar as progress:
         task = progress.add_task(text, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def download_progress() -> Progress:
+    """Return a display of downloads on the terminal; where there is no terminal, it shows nothing."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    is_terminal = sys.stderr.isatty()
+    return Progress(
+        *columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True, disable=not is_terminal
+    )

@@ -17,7 +17,6 @@ from tripleshot.cli.display import console, progress_bar
 from tripleshot.cli.options import choose_settings, overrides_of
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import MAX_SCORES, calibrate, save_calibration
 from tripleshot.evaluation.results import command, commit
@@ -200,5 +199,5 @@ def _describe_run(
     settings: dict[str, Any],
     budget: float = 0.0,
 ) -> None:
-    config = RunConfig(method, settings, shots, data, dataset.name, content_hash(dataset), command(), commit(), budget)
+    config = RunConfig(method, settings, shots, data, dataset.name, dataset.content_hash, command(), commit(), budget)
     save_config(config, run)

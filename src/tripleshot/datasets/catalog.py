@@ -9,9 +9,12 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from rich.progress import Progress
+
 from tripleshot.atomic import write_file
+from tripleshot.datasets import download
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
-from tripleshot.datasets.download import RemoteDataset, fetch
+from tripleshot.datasets.download import RemoteDataset
 from tripleshot.datasets.nell_format import candidates_by_release_rule, is_nell_layout, read_nell_layout
 from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
@@ -58,38 +61,54 @@ def names() -> list[str]:
     return [ATLAS, *REMOTE]
 
 
-def fetch_dataset(name: str, source: str | None = None, rebuild_candidates: bool = False) -> Path:
-    """Bring a dataset to this machine and return its folder.
+def fetch_dataset(
+    name: str, source: str | None = None, rebuild_candidates: bool = False, progress: Progress | None = None
+) -> Path:
+    """Download a dataset, unless it is on this machine already, and return its folder.
 
     Args:
         name: `nell-one` or `wiki-one`.
         source: a folder, an archive or a URL to take it from, instead of the original link.
         rebuild_candidates: make `rel2candidates.json` anew by the release's rule, from entity types in names. It is
             also made where the source lacks it (NELL-One only).
+        progress: where downloads are shown; None shows nothing.
     """
     if name == ATLAS:
         raise InputError("atlas comes with the package: there is nothing to fetch")
     if name not in REMOTE:
         raise InputError(f"no dataset is called {name!r}, there are {', '.join(names())}{nearest(name, names())}")
-    folder = fetch(REMOTE[name], home() / name, source)
+    folder = download.fetch(REMOTE[name], home() / name, source, progress=progress)
     if name == "nell-one" and (rebuild_candidates or not (folder / CANDIDATES_FILE).exists()):
         write_file(folder / CANDIDATES_FILE, json.dumps(candidates_by_release_rule(folder)).encode())
     return folder
 
 
-def load_dataset(source: str | Path) -> FewShotDataset:
+def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
     """Load a few-shot dataset: a name in the catalog, a folder, or a file of triples.
 
-    A folder holds a dataset saved by tripleshot or one in the NELL-One layout. A file of triples is split by the
-    paper's rule, its candidates being the observed range; `data make` has the options.
+    A folder holds a dataset written by `FewShotDataset.save` or one in the NELL-One layout. A file of triples is split
+    by the paper's rule; `read_graph` and `make_dataset` have the options.
+
+    Args:
+        source: `atlas`, `nell-one`, `wiki-one` or a path.
+        fetch: download a dataset of the catalog that is not on this machine yet.
+
+    Raises:
+        InputError: there is no such dataset, or it cannot be read.
+        FetchError: a download failed.
     """
     if str(source) == ATLAS:
         return load_atlas()
     if str(source) in REMOTE:
-        folder = home() / str(source)
+        name, folder = str(source), home() / str(source)
+        if fetch and not is_nell_layout(folder):
+            fetch_dataset(name)
         if not is_nell_layout(folder):
-            raise InputError(f"{source} is not on this machine yet: run `tripleshot data fetch {source}`")
-        return read_nell_layout(folder, str(source))
+            raise InputError(
+                f"{name} is not on this machine yet: run `tripleshot data fetch {name}` "
+                f"or load_dataset({name!r}, fetch=True)"
+            )
+        return read_nell_layout(folder, name)
     path = Path(source)
     if path.is_dir():
         return _load_folder(path)

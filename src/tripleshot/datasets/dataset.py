@@ -1,4 +1,4 @@
-"""FewShotDataset: a background graph and few-shot relations to learn from, to choose on and to be tested on.
+"""FewShotDataset: a background graph, and few-shot relations for training, validation and test.
 
 A task is one few-shot relation (paper, section III). Its first K triples are the support, all others the queries;
 nothing of a query may reach a model. Candidates are the tails a query is ranked among.
@@ -7,6 +7,7 @@ nothing of a query may reach a model. Candidates are the tails a query is ranked
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -31,7 +32,7 @@ class Task:
     """One few-shot relation and its triples, in the order that decides which are the support.
 
     Attributes:
-        name: the relation's name; `label` and `question` are for people, empty where unknown.
+        name: the relation's name; `label` and `question` are texts for people, empty where unknown.
         pairs: shape (n, 2), int32: head and tail of each triple.
         known: shape (m, 2), int32, sorted: every true pair that is known, `pairs` among them. They are never counted
             as wrong answers.
@@ -54,6 +55,10 @@ class Task:
         everything = pairs if known is None else np.concatenate([pairs, np.asarray(known, np.int32).reshape(-1, 2)])
         given = None if given_candidates is None else frozen(np.unique(given_candidates).astype(np.int32))
         return cls(name, frozen(pairs), frozen(np.unique(everything, axis=0)), given)
+
+    def __repr__(self) -> str:
+        label = f" ({self.label})" if self.label and self.label != self.name else ""
+        return f"Task {self.name!r}{label}: {len(self.pairs)} triples"
 
     def support(self, shots: int) -> npt.NDArray[np.int32]:
         """Return the first K pairs: the examples a method may see."""
@@ -79,8 +84,8 @@ class FewShotDataset:
     Attributes:
         name: how it is called in tables and files.
         graph: the background graph; it holds no task relation, and its entities include those of the tasks.
-        train: tasks to learn from; `valid` to choose on; `test` to report on.
-        notes: what its making left out, one sentence each.
+        train: tasks to learn from; `valid` are those to choose a model on, `test` those to report.
+        notes: what was left out when it was made, one sentence each.
     """
 
     name: str
@@ -91,11 +96,13 @@ class FewShotDataset:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        sizes = "/".join(str(len(self.tasks(split))) for split in SPLITS)
-        return f"FewShotDataset({self.name!r}, {self.graph!r}, tasks {sizes})"
+        sizes = f"{len(self.train)} train, {len(self.valid)} valid and {len(self.test)} test tasks"
+        return f"FewShotDataset {self.name!r}: {sizes} over {self.graph!r}"
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """Return the tasks of one split, in file order."""
+        if split not in SPLITS:
+            raise InputError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
         return {"train": self.train, "valid": self.valid, "test": self.test}[split]
 
     def all_tasks(self) -> Iterator[tuple[Split, Task]]:
@@ -115,9 +122,11 @@ class FewShotDataset:
         """Return, sorted, the tails that queries of a task are ranked among.
 
         In `benchmark` mode these are the prescribed ones, or the entities that share a type with any tail of the
-        relation (the published rule, which lets query tails speak), or the observed tails where types are unknown.
-        In `open` mode only the tails of the first `shots` pairs speak.
+        relation (the published rule, which uses the tails of queries), or the observed tails where types are unknown.
+        In `open` mode only the tails of the first `shots` pairs are used.
         """
+        if mode not in get_args(CandidateMode):
+            raise InputError(f"mode must be one of {', '.join(get_args(CandidateMode))}, not {mode!r}")
         if mode == "open":
             return candidates_like(self.graph, task.support(shots)[:, 1])
         if task.given_candidates is not None:
@@ -129,21 +138,22 @@ class FewShotDataset:
         """Tell which pairs have a head or a tail with fewer than ten distinct neighbors (paper, section V-D)."""
         return self.graph.num_neighbors[pairs].min(axis=1) < LONG_TAIL_NEIGHBORS
 
-    def holding_out(self, part: int, parts: int) -> "FewShotDataset":
-        """Return a dataset that is tested on some of its train tasks and has lost its test tasks.
+    def hold_out_fold(self, fold: int, num_folds: int) -> "FewShotDataset":
+        """Return a dataset whose test tasks are one fold of the train tasks; its own test tasks are left out.
 
-        Few valid tasks tell little about a choice between methods; all train tasks, each held out once, tell more, and
-        nothing about the test tasks.
+        This is cross-validation over train tasks: a few valid tasks tell little about a choice between methods. All
+        train tasks, each held out once, tell more, and the test tasks stay unseen.
 
         Args:
-            part: which of the parts is held out, from 1 on.
-            parts: how many there are; the first has the 1st, (1 + parts)th, ... train task.
+            fold: which fold is held out, from 1 on.
+            num_folds: how many there are; the first has the 1st, (1 + num_folds)th, ... train task.
         """
-        if not 1 <= part <= parts or not 2 <= parts <= len(self.train):
+        if not 1 <= fold <= num_folds or not 2 <= num_folds <= len(self.train):
             count = len(self.train)
-            raise InputError(f"{self.name} has {count} train tasks: part {part} of {parts} cannot be held out")
-        rest = tuple(task for place, task in enumerate(self.train) if place % parts != part - 1)
-        return replace(self, name=f"{self.name}-part-{part}-of-{parts}", train=rest, test=self.train[part - 1 :: parts])
+            raise InputError(f"{self.name} has {count} train tasks: fold {fold} of {num_folds} cannot be held out")
+        rest = tuple(task for place, task in enumerate(self.train) if place % num_folds != fold - 1)
+        name = f"{self.name}-part-{fold}-of-{num_folds}"
+        return replace(self, name=name, train=rest, test=self.train[fold - 1 :: num_folds])
 
     @cached_property
     def in_train(self) -> "FewShotDataset":
@@ -152,16 +162,29 @@ class FewShotDataset:
 
     @cached_property
     def with_train_edges(self) -> "FewShotDataset":
-        """The same tasks beside a graph that has the triples of the train tasks, too, as relations of their names.
+        """The same tasks over a graph that has the triples of the train tasks, too, as relations of their names.
 
-        They are known when a new relation is asked about, and often join what it asks for. Who learns from a train
-        task has to hide its own.
+        They are known when a new relation is asked about, and often connect its heads to its tails. A method that
+        learns from a train task must hide the edges of that task.
         """
         return replace(self, graph=with_task_edges(self.graph, self.train))
 
+    @cached_property
+    def content_hash(self) -> str:
+        """A SHA-256 over everything that can change a result: names, types, triples, tasks and candidates."""
+        from tripleshot.datasets.storage import hash_content  # storage reads datasets, so it imports this module
+
+        return hash_content(self)
+
+    def save(self, folder: str | Path, overwrite: bool = False) -> None:
+        """Write the dataset to a new folder, for `load_dataset`; an existing folder is replaced only if asked."""
+        from tripleshot.datasets.storage import write_dataset
+
+        write_dataset(self, Path(folder), overwrite)
+
 
 def check_shots(shots: int) -> None:
-    """Refuse a number of examples that is none."""
+    """Raise an error unless the number of examples is 1 or more."""
     if shots < 1:
         raise InputError(f"shots is a number of examples, 1 or more, not {shots}")
 
@@ -187,6 +210,12 @@ def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.in
     found = graph.types.members(graph.types.of(tails))
     untyped = np.diff(graph.types.offsets) == 0
     return np.union1d(found, np.flatnonzero(untyped).astype(np.int32)) if untyped[tails].any() else found
+
+
+def exclude_known(support: IntArray, head: int, candidates: IntArray) -> IntArray:
+    """Return, sorted, the candidates to rank for a head: neither the head itself nor its tails in the support."""
+    known = support[support[:, 0] == head, 1]
+    return np.setdiff1d(candidates, np.append(known, head))
 
 
 def _tails_of_same_relations(graph: KnowledgeGraph, tails: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""A few-shot dataset on disk: one folder of Parquet files and a JSON page, with a hash of what it says.
+"""A few-shot dataset on disk: one folder of Parquet tables and a JSON page, with a hash of its content.
 
 `dataset.json` names the format, the content hash and the tasks; `entities`, `relations`, `triples`, `types`, `tasks`,
 `known` and `candidates` are Parquet tables. Nothing is pickled. A folder appears whole or not at all.
@@ -27,7 +27,7 @@ PAGE = "dataset.json"
 FORMAT = 1
 
 
-def content_hash(dataset: FewShotDataset) -> str:
+def hash_content(dataset: FewShotDataset) -> str:
     """Return a SHA-256 over everything that can change a result: names, types, triples, tasks, candidates.
 
     It does not depend on the file format the data came from, nor on human labels.
@@ -63,14 +63,14 @@ def _text_of(names: pa.LargeStringArray) -> memoryview:
     return memoryview(data)[int(bounds[0]) : int(bounds[-1])]
 
 
-def save_dataset(dataset: FewShotDataset, folder: Path, overwrite: bool = False) -> None:
+def write_dataset(dataset: FewShotDataset, folder: Path, overwrite: bool = False) -> None:
     """Write a dataset to a new folder; an existing one is replaced only when asked, and only by a complete one."""
     with new_folder(folder, overwrite) as temporary:
         _write_tables(dataset, temporary)
         page = {
             "format": FORMAT,
             "name": dataset.name,
-            "data_hash": content_hash(dataset),
+            "data_hash": dataset.content_hash,
             "entities": dataset.graph.num_entities,
             "relations": dataset.graph.num_relations,
             "triples": dataset.graph.num_triples,
@@ -106,18 +106,18 @@ def _write_tables(dataset: FewShotDataset, folder: Path) -> None:
 
 
 def is_saved_dataset(folder: Path) -> bool:
-    """Tell whether a folder holds a dataset written by `save_dataset`."""
+    """Tell whether a folder holds a dataset written by `FewShotDataset.save`."""
     return (folder / PAGE).is_file()
 
 
 def load_saved_dataset(folder: Path) -> FewShotDataset:
-    """Read a folder written by `save_dataset` and check that it still says what its hash says."""
+    """Read a folder written by `FewShotDataset.save` and check that its content still has the hash that was written."""
     try:
         page = json.loads((folder / PAGE).read_text(encoding="utf-8"))
         if page["format"] != FORMAT:
             raise InputError(f"{folder / PAGE}: format {page['format']}, this version reads format {FORMAT}")
         dataset = _read_tables(folder, page)
-        found = content_hash(dataset)
+        found = dataset.content_hash
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:

@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import FloatArray, IntArray
+from tripleshot.arrays import FloatArray
 from tripleshot.atomic import write_file
-from tripleshot.datasets.dataset import FewShotDataset, candidates_like
+from tripleshot.datasets.dataset import FewShotDataset, candidates_like, exclude_known
 from tripleshot.errors import InputError
 from tripleshot.methods.protocol import Method
 
@@ -139,12 +139,6 @@ def load_calibration(folder: Path) -> Calibration | None:
     return calibration
 
 
-def unsaid(support: IntArray, head: int, pool: IntArray) -> IntArray:
-    """Return what of a pool is to be ranked: neither the head nor what the examples already say about it."""
-    said = support[support[:, 0] == head, 1]
-    return np.setdiff1d(pool, np.append(said, head))
-
-
 def ask_valid(
     method: Method,
     dataset: FewShotDataset,
@@ -163,7 +157,7 @@ def ask_valid(
     questions = []
     for done, (turn, index) in enumerate(turns[:count], start=1):
         task, head = dataset.valid[index], int(drawn[index][turn])
-        tails = unsaid(task.support(shots), head, pools[index])
+        tails = exclude_known(task.support(shots), head, pools[index])
         if len(tails):
             scores = method.score(task.support(shots), head, tails)
             questions.append(Question(index, scores, np.isin(tails, task.known_tails(head))))

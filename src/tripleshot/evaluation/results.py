@@ -19,7 +19,6 @@ import torch
 
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import TIE_RULES, Evaluation, Ranks, summarize
 
@@ -65,7 +64,7 @@ def describe(evaluation: Evaluation, dataset: FewShotDataset, spec: EvaluationSp
     return {
         "method": spec.method,
         "dataset": dataset.name,
-        "data_hash": content_hash(dataset),
+        "data_hash": dataset.content_hash,
         "shots": spec.shots,
         "split": spec.split,
         "candidates": spec.candidates,

@@ -17,7 +17,6 @@ from typing import Any, Protocol
 from safetensors import safe_open
 
 from tripleshot.datasets.dataset import FewShotDataset, Split
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, sample_queries
 from tripleshot.evaluation.results import RESULT, RUNS, EvaluationSpec, command, commit, describe, write_json
@@ -225,7 +224,7 @@ def _describe(plan: Plan, cell: Cell, dataset: FewShotDataset, settings: dict[st
         cell.shots,
         plan.data,
         dataset.name,
-        content_hash(dataset),
+        dataset.content_hash,
         command(),
         commit(),
         plan.budget if find_method(cell.method).learns else 0.0,

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.messages import warn
@@ -118,14 +117,14 @@ def load_vocabulary(folder: Path) -> RunVocabulary | None:
 
 def require_same_data(config: RunConfig, dataset: FewShotDataset) -> None:
     """Refuse a dataset that the run was not trained on."""
-    found = content_hash(dataset)
+    found = dataset.content_hash
     if found != config.data_hash:
         raise _other_data(config, dataset, found)
 
 
 def require_known_names(config: RunConfig, dataset: FewShotDataset, folder: Path) -> None:
     """Refuse a dataset of which the run knows less than half of the entities; warn of names that are new to it."""
-    found = content_hash(dataset)
+    found = dataset.content_hash
     if found == config.data_hash:
         return
     trained, graph = load_vocabulary(folder), dataset.graph

@@ -7,7 +7,6 @@ import torch
 
 from learning_checks import question
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.methods import embedding
@@ -174,7 +173,7 @@ def test_a_method_starts_from_the_vectors_of_another(tiny, tmp_path):
     settings = replace(QUICK, steps=3)
     first = EmbeddingMethod("transe", settings)
     first.fit(tiny, 3, tmp_path)
-    config = RunConfig("transe", asdict(settings), 3, "tiny", tiny.name, content_hash(tiny), "train", None)
+    config = RunConfig("transe", asdict(settings), 3, "tiny", tiny.name, tiny.content_hash, "train", None)
     save_config(config, tmp_path)
     later = EmbeddingMethod("transr", replace(settings, pretrained=str(tmp_path)))
     later.begin(tiny, 3, None)

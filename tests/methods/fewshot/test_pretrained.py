@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.methods.embedding.method import EmbeddingMethod
 from tripleshot.methods.embedding.settings import EmbeddingSettings
@@ -17,7 +16,7 @@ SMALL = EmbeddingSettings(width=6, batch_size=8, num_negatives=2, steps=2, warmu
 def train(name, dataset, folder):
     method = EmbeddingMethod(name, SMALL)
     method.fit(dataset, 3, folder)
-    save_config(RunConfig(name, asdict(SMALL), 3, "tiny", "tiny", content_hash(dataset), "", None), folder)
+    save_config(RunConfig(name, asdict(SMALL), 3, "tiny", "tiny", dataset.content_hash, "", None), folder)
     save_vocabulary(dataset.graph, folder)
     return method
 

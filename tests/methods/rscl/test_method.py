@@ -6,7 +6,6 @@ import torch
 from safetensors.torch import load_file
 
 from tripleshot.datasets.dataset import FewShotDataset, Task
-from tripleshot.datasets.storage import content_hash
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.methods.evidence.evidence_net import RSCLPlusMethod
@@ -233,7 +232,7 @@ def test_pre_training_and_episodes_see_no_query_and_no_context_that_shows_the_ma
 def test_a_pre_training_on_other_tasks_is_refused(tiny, tmp_path):
     RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
     save_vocabulary(tiny.graph, tmp_path)
-    save_config(RunConfig("rscl", {}, 3, "tiny", "tiny", content_hash(tiny), "", None), tmp_path)
+    save_config(RunConfig("rscl", {}, 3, "tiny", "tiny", tiny.content_hash, "", None), tmp_path)
     held_out = replace(tiny, train=tiny.train[:1], test=tiny.train[1:])
     with pytest.raises(InputError, match="was trained on tiny"):
         RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(held_out, 3)

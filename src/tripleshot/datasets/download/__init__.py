@@ -1,25 +1,29 @@
-"""A dataset from the web, a folder or an archive into its own folder: verified first, then put in place at once."""
+"""Downloads of datasets: from the web, a folder or an archive, verified first and then put in place in one step."""
 
+import logging
 import os
-import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress
 
 from tripleshot.atomic import swap
 from tripleshot.datasets.download.http import discard, download
-from tripleshot.datasets.download.locking import alone
-from tripleshot.datasets.download.sources import Errand, RemoteDataset, find_faults, gather, hash_file
+from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults, hash_file
 from tripleshot.errors import FetchError, TripleshotError
 
-__all__ = ["RemoteDataset", "fetch", "find_faults", "hash_file"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
-ELSEWHERE = "Get the files from elsewhere (a colleague, a mirror) and pass --from FOLDER, ARCHIVE or URL."
+__all__ = ["RemoteDataset", "fetch", "file_lock", "find_faults", "hash_file"]
+
+logger = logging.getLogger(__name__)
 
 
 def fetch(
@@ -34,32 +38,32 @@ def fetch(
     """Make `destination` hold the verified dataset, and return it; if it already does, nothing else happens.
 
     Args:
-        dataset: What to fetch and how to recognise it.
-        destination: The dataset's own folder. A broken one is replaced, but only once the new copy is verified.
-        source: A folder, an archive, or the URL of either, instead of `dataset.urls`. A URL of a folder ends with `/`.
-        progress: Where to show downloads; by default a bar on the terminal, and nothing if there is no terminal.
-        attempts: How often to try a download that breaks off, each time continuing where it stopped.
-        wait: Seconds before the second attempt, doubled before each further one.
+        dataset: what to fetch and how to recognize it.
+        destination: the dataset's own folder. A broken one is replaced, but only once the new copy is verified.
+        source: a folder, an archive, or the URL of either, instead of `dataset.urls`. A URL of a folder ends with `/`.
+        progress: where downloads are shown; None shows nothing.
+        attempts: how often to try a download that is interrupted, each time continuing where it stopped.
+        wait: seconds before the second attempt, doubled before each further one.
 
     Raises:
-        FetchError: It did not arrive whole and verified; `destination` is as it was.
+        FetchError: it did not arrive whole and verified; `destination` is as it was.
         InputError: `source` is nothing that can be fetched from.
     """
-    home = Path(os.path.realpath(destination))  # a linked folder is replaced where it really is
+    folder = Path(os.path.realpath(destination))  # a linked folder is replaced where it really is
     try:
-        if not find_faults(dataset, home):
+        if not find_faults(dataset, folder):
             return destination
-        if home.exists() and not home.is_dir():
+        if folder.exists() and not folder.is_dir():
             raise FetchError(f"{destination} is a file, not a folder")
-        home.parent.mkdir(parents=True, exist_ok=True)
-        with alone(home.with_name(f".{home.name}.lock")), _shown(progress) as shown:
-            faults = find_faults(dataset, home)
-            if faults and home.exists():
-                text = f"{destination} is broken and will be replaced: {'; '.join(faults)}"
-                shown.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with file_lock(folder.with_name(f".{folder.name}.lock")):
+            faults = find_faults(dataset, folder)
+            if faults and folder.exists():
+                logger.warning("%s is broken and will be replaced: %s", destination, "; ".join(faults))
             if faults:
-                bring = partial(download, progress=shown, attempts=attempts, wait=wait)
-                _install(Errand(dataset, home, bring), dataset.urls if source is None else (source,))
+                shown = Progress(disable=True) if progress is None else progress
+                job = FetchJob(dataset, folder, partial(download, progress=shown, attempts=attempts, wait=wait))
+                _install(job, dataset.urls if source is None else (source,))
     except TripleshotError:
         raise
     except OSError as error:
@@ -67,38 +71,60 @@ def fetch(
     return destination
 
 
-@contextmanager
-def _shown(progress: Progress | None) -> Generator[Progress]:
-    if progress is not None:
-        yield progress
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as own:
-        yield own
-
-
-def _install(errand: Errand, places: tuple[str, ...]) -> None:
-    """Put the dataset in place from the first of `places` that has it."""
+def _install(job: FetchJob, sources: tuple[str, ...]) -> None:
+    """Put the dataset in place from the first of `sources` that has it."""
     failures = []
-    home = errand.home
-    for place in places:
-        with TemporaryDirectory(prefix=f".{home.name}-", dir=home.parent, ignore_cleanup_errors=True) as name:
+    destination = job.destination
+    for source in sources:
+        with TemporaryDirectory(
+            prefix=f".{destination.name}-", dir=destination.parent, ignore_cleanup_errors=True
+        ) as name:
             workspace = Path(name)
             try:
-                folder = gather(errand, place, workspace / "new")
+                folder = collect(job, source, workspace / "new")
             except FetchError as error:
                 failures.append(str(error))
                 continue
-            swap(folder, home, aside=workspace / "old")
-        for part in (errand.part(), *map(errand.part, errand.dataset.files)):
+            swap(folder, destination, aside=workspace / "old")
+        for part in (job.part(), *map(job.part, job.dataset.files)):
             discard(part)
         return
     reasons = "; ".join(failures) or "no address is known"
-    raise FetchError(f"{errand.dataset.name} could not be fetched: {reasons}. {ELSEWHERE}")
+    raise FetchError(
+        f"{job.dataset.name} could not be fetched: {reasons}. If you have the files or know a mirror, run "
+        f"`tripleshot data fetch {job.dataset.name} --from FOLDER, ARCHIVE or URL`."
+    )
+
+
+@contextmanager
+def file_lock(path: Path) -> Generator[None]:
+    """Hold the lock file `path`, waiting while another process holds it; the system frees it when a process dies.
+
+    Where the system or the file system has no such locks, nobody waits.
+    """
+    file = _open_locked(path)
+    while not _is_still_at(file, path):
+        file.close()
+        file = _open_locked(path)
+    with file:
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows keeps a file that is open
+                path.unlink()
+
+
+def _open_locked(path: Path) -> IO[bytes]:
+    file = path.open("wb")
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def _is_still_at(file: IO[bytes], path: Path) -> bool:
+    """Tell whether the locked file is the one that others would lock now: its last holder removed it on leaving."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

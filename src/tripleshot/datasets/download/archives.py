@@ -1,4 +1,4 @@
-"""Archives from strangers, unpacked so that nothing but plain files can appear, and only inside the given folder."""
+"""Archives from untrusted sources, unpacked so that only plain files appear, and only inside the given folder."""
 
 import errno
 import lzma

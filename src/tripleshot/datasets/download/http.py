@@ -1,4 +1,4 @@
-"""One file from the web to disk, continued where it stopped: after a broken connection and in the next run alike."""
+"""Download of one file over HTTP, resumed where it stopped: after a lost connection and in the next run alike."""
 
 import json
 import time
@@ -15,19 +15,29 @@ from tripleshot.errors import FetchError
 
 TIMEOUT_SECONDS = 30.0
 CHUNK_BYTES = 1 << 20
-PASSING_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})  # worth asking again
+RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})  # the server may answer the next request
 
 
-class _BrokenOffError(Exception):
-    """The network failed in a way that another attempt may mend."""
+class _InterruptedError(Exception):
+    """The network failed in a way that another attempt may overcome."""
 
 
 def download(url: str, part: Path, *, progress: Progress, attempts: int = 5, wait: float = 1.0) -> None:
-    """Bring `url` whole into `part`.
+    """Download `url` whole into `part`.
 
-    What arrived stays in `part`, with the server's mark of its version beside it, so that a later call with the same
-    `url` asks only for the rest. Raises FetchError when the server refuses or every attempt broke off; an OSError that
-    comes out is the disk's.
+    What has arrived stays in `part`, with the server's ETag or date beside it, so that a later call with the same `url`
+    requests the rest only.
+
+    Args:
+        url: http or https.
+        part: the file to write, or to continue.
+        progress: where a bar is shown while it runs.
+        attempts: how often to try when the connection is lost.
+        wait: seconds before the second attempt, doubled before each further one.
+
+    Raises:
+        FetchError: the server refused, or every attempt was interrupted.
+        OSError: the disk failed.
     """
     reason = "no attempt was made"
     bar = progress.add_task(escape(Path(urlsplit(url).path).name or url), total=None)
@@ -36,9 +46,9 @@ def download(url: str, part: Path, *, progress: Progress, attempts: int = 5, wai
             if attempt:
                 time.sleep(wait * 2 ** (attempt - 1))
             try:
-                _continue(url, part, progress, bar)
+                _resume(url, part, progress, bar)
                 return
-            except _BrokenOffError as error:
+            except _InterruptedError as error:
                 reason = str(error)
     finally:
         progress.remove_task(bar)
@@ -47,47 +57,47 @@ def download(url: str, part: Path, *, progress: Progress, attempts: int = 5, wai
 
 
 def discard(part: Path) -> None:
-    """Remove a download and the note about its version, so that the next one starts clean."""
+    """Remove a download and the record of its version, so that the next one starts anew."""
     part.unlink(missing_ok=True)
-    _note_path(part).unlink(missing_ok=True)
+    _record_path(part).unlink(missing_ok=True)
 
 
-def _continue(url: str, part: Path, progress: Progress, bar: TaskID) -> None:
+def _resume(url: str, part: Path, progress: Progress, bar: TaskID) -> None:
     """Make one attempt, from the end of what is already in `part`."""
-    version = _noted_version(part, url)
+    version = _recorded_version(part, url)
     offset = part.stat().st_size if version and part.exists() else 0
-    with _ask(url, offset, version) as answer:
-        if offset and answer.status == 416 and answer.headers.get("Content-Range") == f"bytes */{offset}":
+    with _request(url, offset, version) as response:
+        if offset and response.status == 416 and response.headers.get("Content-Range") == f"bytes */{offset}":
             return
-        if offset and answer.status in (206, 416):
-            if not _fits(answer, offset, version):
+        if offset and response.status in (206, 416):
+            if not _continues(response, offset, version):
                 discard(part)
-                raise _BrokenOffError("the file has changed on the server, starting over")
+                raise _InterruptedError("the file has changed on the server, starting over")
         else:
-            _require_whole(url, answer)
+            _require_success(url, response)
             offset = 0
-        _receive(answer, url, part, offset, progress, bar)
+        _receive(response, url, part, offset, progress, bar)
 
 
-def _ask(url: str, offset: int, version: str) -> HTTPResponse | HTTPError:
-    """Send the request; an answer with an error status is an answer too."""
+def _request(url: str, offset: int, version: str) -> HTTPResponse | HTTPError:
+    """Send the request; a response with an error status is returned like any other."""
     headers = {"User-Agent": "tripleshot"}
     if offset:
         headers |= {"Range": f"bytes={offset}-", "If-Range": version}
     try:
         return _opener().open(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS)
-    except HTTPError as answer:
-        return answer
+    except HTTPError as response:
+        return response
     except URLError as error:
-        raise _BrokenOffError(str(error.reason)) from error
+        raise _InterruptedError(str(error.reason)) from error
     except (InvalidURL, ValueError) as error:
         raise FetchError(f"{url} is not a usable address: {error}") from error
     except (OSError, HTTPException) as error:
-        raise _BrokenOffError(str(error) or type(error).__name__) from error
+        raise _InterruptedError(str(error) or type(error).__name__) from error
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """Speak http and https only: the standard opener would follow a redirect to ftp."""
+    """Open http and https only: the standard opener would follow a redirect to ftp."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler,
@@ -102,59 +112,59 @@ def _opener() -> urllib.request.OpenerDirector:
     return opener
 
 
-def _require_whole(url: str, answer: HTTPResponse | HTTPError) -> None:
-    status = f"{answer.status} {answer.reason}".strip()
-    if answer.status in PASSING_STATUSES:
-        raise _BrokenOffError(f"the server answered {status}")
-    if answer.status != 200:
+def _require_success(url: str, response: HTTPResponse | HTTPError) -> None:
+    status = f"{response.status} {response.reason}".strip()
+    if response.status in RETRIED_STATUSES:
+        raise _InterruptedError(f"the server answered {status}")
+    if response.status != 200:
         raise FetchError(f"{url} answered {status}")
 
 
-def _fits(answer: HTTPResponse | HTTPError, offset: int, version: str) -> bool:
-    """Tell whether a partial answer goes on exactly where `part` ends; some servers ignore If-Range."""
-    begins_there = answer.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
-    return begins_there and _version(answer) in ("", version)
+def _continues(response: HTTPResponse | HTTPError, offset: int, version: str) -> bool:
+    """Tell whether a partial response continues exactly where `part` ends; some servers ignore If-Range."""
+    begins_there = response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
+    return begins_there and _version(response) in ("", version)
 
 
 def _receive(
-    answer: HTTPResponse | HTTPError, url: str, part: Path, offset: int, progress: Progress, bar: TaskID
+    response: HTTPResponse | HTTPError, url: str, part: Path, offset: int, progress: Progress, bar: TaskID
 ) -> None:
-    length = answer.headers.get("Content-Length", "")
+    length = response.headers.get("Content-Length", "")
     total = offset + int(length) if length.isdecimal() else None
     arrived = offset
     progress.update(bar, total=total, completed=arrived)
     with part.open("ab" if offset else "wb") as file:
         if not offset:
-            _note_path(part).write_text(json.dumps({"url": url, "version": _version(answer)}))
-        while chunk := _read(answer):
+            _record_path(part).write_text(json.dumps({"url": url, "version": _version(response)}))
+        while chunk := _read(response):
             file.write(chunk)
             arrived += len(chunk)
             progress.update(bar, completed=arrived)
     if total is not None and arrived < total:
-        raise _BrokenOffError(f"the connection closed before all of {total:,} bytes had come")
+        raise _InterruptedError(f"the connection closed before all of {total:,} bytes had come")
 
 
-def _read(answer: HTTPResponse | HTTPError) -> bytes:
+def _read(response: HTTPResponse | HTTPError) -> bytes:
     try:
-        return answer.read1(CHUNK_BYTES)  # unlike read, it loses nothing of what came before a break
+        return response.read1(CHUNK_BYTES)  # unlike read, it loses nothing of what came before a break
     except (OSError, HTTPException, ValueError) as error:
-        raise _BrokenOffError(str(error) or type(error).__name__) from error
+        raise _InterruptedError(str(error) or type(error).__name__) from error
 
 
-def _version(answer: HTTPResponse | HTTPError) -> str:
-    """Return what If-Range accepts: a strong ETag, else the date of the last change, else nothing."""
-    tag = answer.headers.get("ETag", "")
-    return tag if tag.startswith('"') else answer.headers.get("Last-Modified", "")
+def _version(response: HTTPResponse | HTTPError) -> str:
+    """Return what If-Range accepts: a strong ETag, else the date of the last change, else an empty text."""
+    tag = response.headers.get("ETag", "")
+    return tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
-def _note_path(part: Path) -> Path:
+def _record_path(part: Path) -> Path:
     return part.with_name(part.name + ".json")
 
 
-def _noted_version(part: Path, url: str) -> str:
-    """Return the version of what is in `part`; nothing if that is unknown or came from another address."""
+def _recorded_version(part: Path, url: str) -> str:
+    """Return the version of what is in `part`; empty if it is unknown or came from another address."""
     try:
-        note = json.loads(_note_path(part).read_text())
-        return str(note["version"]) if note["url"] == url else ""
+        record = json.loads(_record_path(part).read_text())
+        return str(record["version"]) if record["url"] == url else ""
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return ""

@@ -1,6 +1,7 @@
-"""A dataset's files from one place, on this machine or on the web, into a folder; nothing is taken unverified."""
+"""The files of a dataset from one source, on this machine or on the web, into a folder; nothing is taken unverified."""
 
 import hashlib
+import logging
 import shutil
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -13,17 +14,19 @@ from tripleshot.datasets.download.archives import unpack
 from tripleshot.datasets.download.http import discard
 from tripleshot.errors import FetchError, InputError
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class RemoteDataset:
     """What is known about a dataset that can be downloaded.
 
     Attributes:
-        name: What the user calls it.
-        urls: Where it is published, tried in order: archives, or folders of single files, which end with `/`.
-        files: Every file it must have, with its SHA-256, or None where being there is enough.
-        marker: The file that tells which folder inside an archive is the dataset's.
-        archive_sha256: The hash of the archive at `urls`; a copy from elsewhere may be packed differently.
+        name: what the user calls it.
+        urls: where it is published, tried in order: archives, or folders of single files, which end with `/`.
+        files: every file it must have, with its SHA-256, or None where it is enough that the file is there.
+        marker: the file that tells which folder inside an archive is the dataset's.
+        archive_sha256: the hash of the archive at `urls`; a copy from elsewhere may be packed differently.
     """
 
     name: str
@@ -34,17 +37,23 @@ class RemoteDataset:
 
 
 @dataclass(frozen=True)
-class Errand:
-    """What stays the same from place to place: the dataset, the folder it goes to, and how to download a file."""
+class FetchJob:
+    """What stays the same from source to source.
+
+    Attributes:
+        dataset: what to fetch.
+        destination: the folder it goes to.
+        download: downloads a URL into a file.
+    """
 
     dataset: RemoteDataset
-    home: Path
-    bring: Callable[[str, Path], None]
+    destination: Path
+    download: Callable[[str, Path], None]
 
     def part(self, name: str = "") -> Path:
         """Return where a download is kept until it is whole: the archive, or the file `name`."""
         infix = f".{name.replace('/', '-')}" if name else ""
-        return self.home.with_name(f"{self.home.name}{infix}.part")
+        return self.destination.with_name(f"{self.destination.name}{infix}.part")
 
 
 def hash_file(path: Path) -> str:
@@ -54,70 +63,72 @@ def hash_file(path: Path) -> str:
 
 
 def find_faults(dataset: RemoteDataset, folder: Path) -> list[str]:
-    """Say what is wrong with each file in `folder`; nothing means that the dataset is whole."""
+    """Say what is wrong with each file in `folder`; an empty list means that the dataset is whole."""
     if not folder.is_dir():
         return ["there is no such folder"]
     faults = [_fault(folder / name, name, sha256) for name, sha256 in dataset.files.items()]
     return [fault for fault in faults if fault]
 
 
-def gather(errand: Errand, place: str, workspace: Path) -> Path:
-    """Bring the dataset from one place into a folder inside `workspace`, verified."""
-    local = _local_path(place)
-    if local is None and place.endswith("/"):
-        return _download_files(errand, place, workspace)
+def collect(job: FetchJob, source: str, workspace: Path) -> Path:
+    """Bring the dataset from one source into a folder inside `workspace`, verified, and return that folder."""
+    local = _local_path(source)
+    if local is None and source.endswith("/"):
+        return _download_files(job, source, workspace)
     if local is None:
-        return _download_archive(errand, place, workspace)
-    with _blamed_on(place):
-        return _copy(errand.dataset, local, workspace) if local.is_dir() else _unpack(errand.dataset, local, workspace)
+        return _download_archive(job, source, workspace)
+    with error_context(source):
+        return _copy(job.dataset, local, workspace) if local.is_dir() else _unpack(job.dataset, local, workspace)
 
 
-def _local_path(place: str) -> Path | None:
-    """Return the folder or archive on this machine that `place` names; None if it is on the web."""
-    path = Path(place)
+def _local_path(source: str) -> Path | None:
+    """Return the folder or archive on this machine that `source` names; None if it is on the web."""
+    path = Path(source)
     if not path.exists():
         try:
-            url = urlsplit(place)
+            url = urlsplit(source)
         except ValueError as error:
-            raise InputError(f"{place} is not an address: {error}") from error
+            raise InputError(f"{source} is not an address: {error}") from error
         if url.scheme in ("http", "https") and url.netloc:
             return None
         if url.scheme == "file" and url.netloc in ("", "localhost"):
             path = Path(url2pathname(url.path))
-        elif "://" in place:
-            raise InputError(f"{place}: only http, https and file addresses can be fetched")
+        elif "://" in source:
+            raise InputError(f"{source}: only http, https and file addresses can be fetched")
     if not path.is_dir() and not path.is_file():
         raise InputError(f"{path}: there is no such folder or archive")
     return path
 
 
 @contextmanager
-def _blamed_on(place: str, part: Path | None = None) -> Generator[None]:
-    """Say where wrong content came from, and do not keep the download: the next run starts clean."""
+def error_context(source: str, part: Path | None = None) -> Generator[None]:
+    """Say in an error where wrong content came from, and discard the download: the next run starts anew."""
     try:
         yield
     except FetchError as error:
         if part is not None:
             discard(part)
-        raise FetchError(f"{place}: {error}") from error
+        raise FetchError(f"{source}: {error}") from error
 
 
-def _download_files(errand: Errand, url: str, folder: Path) -> Path:
-    files = errand.dataset.files
+def _download_files(job: FetchJob, url: str, folder: Path) -> Path:
+    files = job.dataset.files
     for name, sha256 in files.items():
-        errand.bring(url + quote(name), errand.part(name))
-        with _blamed_on(url, errand.part(name)):
-            _require_sound([_fault(errand.part(name), name, sha256)])
+        logger.info("downloading %s", url + quote(name))
+        job.download(url + quote(name), job.part(name))
+        with error_context(url, job.part(name)):
+            _require_sound([_fault(job.part(name), name, sha256)])
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        errand.part(name).rename(folder / name)
+        job.part(name).rename(folder / name)
     return folder
 
 
-def _download_archive(errand: Errand, url: str, workspace: Path) -> Path:
-    dataset, part = errand.dataset, errand.part()
-    errand.bring(url, part)
-    with _blamed_on(url, part):
+def _download_archive(job: FetchJob, url: str, workspace: Path) -> Path:
+    dataset, part = job.dataset, job.part()
+    logger.info("downloading %s", url)
+    job.download(url, part)
+    with error_context(url, part):
         if url in dataset.urls:
             _require_sound([_fault(part, "the archive", dataset.archive_sha256)])
         return _unpack(dataset, part, workspace)
@@ -132,7 +143,7 @@ def _unpack(dataset: RemoteDataset, archive: Path, workspace: Path) -> Path:
 
 def _copy(dataset: RemoteDataset, source: Path, workspace: Path) -> Path:
     folder = _find(dataset.marker, source)
-    files = [path for path in folder.rglob("*") if path.is_file()]  # all known before the first copy is made
+    files = [path for path in folder.rglob("*") if path.is_file()]  # listed before the first copy is made
     for file in files:
         copy = workspace / file.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
