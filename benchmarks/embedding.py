@@ -31,13 +31,14 @@ from rich.table import Table
 from measuring import OURS, SHOTS, data_parser, describe_machine, prepare
 from tripleshot.datasets.negatives import TrainingTriples, collect_triples
 from tripleshot.evaluation.results import write_json
-from tripleshot.methods.embedding.method import EmbeddingMethod
+from tripleshot.methods.embedding.method import RESCAL, ComplEx, DistMult, TransE, TransH, TransR
 from tripleshot.methods.embedding.models import SCORINGS
 from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings
-from tripleshot.training.optimizers import make_optimizers
-from tripleshot.training.trainer import Trainer, Watching
+from tripleshot.training.optimization import make_optimizers
+from tripleshot.training.trainer import Trainer, TrainerOptions
 
 THEIRS = "pykeen"
+MODELS = {model.variant: model for model in (TransE, TransH, TransR, RESCAL, DistMult, ComplEx)}
 NAMES = dict(zip(SCORINGS, ("TransE", "TransH", "TransR", "RESCAL", "DistMult", "ComplEx"), strict=True))
 WIKI_ENTITIES, WIKI_RELATIONS, WIKI_TRIPLES, WIKI_WIDTH = 4_838_244, 822, 5_859_240, 50
 WARMING, MEMORY_STEPS = 5, 10
@@ -45,14 +46,15 @@ WARMING, MEMORY_STEPS = 5, 10
 
 def time_ours(name: str, settings: EmbeddingSettings, triples: TrainingTriples, num_entities: int, steps: int) -> float:
     """Return the seconds that our trainer takes for so many steps."""
-    method = EmbeddingMethod(name, settings)
-    stage = method.prepare(triples, num_entities)
+    method = MODELS[name](settings)
+    method.prepare_triples(triples, num_entities)
+    stage = method.stages()[0]
     with tempfile.TemporaryDirectory() as folder:
         seconds = []
         for count in (WARMING, steps):
-            watching = Watching(checkpoint_every=count + 1, clip=settings.clip)
+            options = TrainerOptions(checkpoint_every=count + 1, clip=settings.clip)
             short = replace(stage, steps=count)
-            trainer = Trainer(method.module, [short], Path(folder), 0, lambda: 0.0, lambda: None, watching)
+            trainer = Trainer(method.module, [short], Path(folder), 0, lambda: 0.0, lambda: None, options)
             seconds.append(trainer.run().seconds)
     return seconds[1]
 
@@ -99,10 +101,11 @@ def measure_memory(num_entities: int, num_triples: int, width: int) -> dict[str,
     chance = np.random.default_rng(0)
     heads, tails = chance.integers(num_entities, size=(2, num_triples))
     relations = np.sort(chance.integers(WIKI_RELATIONS, size=num_triples))
-    method = EmbeddingMethod("transe", replace(DEFAULTS["transe"], width=width))
-    stage = method.prepare(
+    method = TransE(replace(DEFAULTS["transe"], width=width))
+    method.prepare_triples(
         TrainingTriples(heads, relations, tails, WIKI_RELATIONS, np.zeros((0, 1, 2), np.int64)), num_entities
     )
+    stage = method.stages()[0]
     optimizers = make_optimizers(method.module, stage.optimizer, stage.learning_rate)
     for step in range(MEMORY_STEPS):
         for optimizer in optimizers:

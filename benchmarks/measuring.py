@@ -71,10 +71,10 @@ def synthetic_dataset(
     return FewShotDataset("synthetic", graph, tuple(tasks[:51]), tuple(tasks[51:56]), tuple(tasks[56:]))
 
 
-def prepared(dataset: FewShotDataset, settings: RSCLSettings) -> RSCLMethod:
+def prepared(dataset: FewShotDataset, settings: RSCLSettings, shots: int = 5) -> RSCLMethod:
     """Return the method with an untrained network, the same for the same seed."""
     method = RSCLMethod(settings)
-    method.prepare(dataset)
+    method.prepare(dataset, shots)
     return method
 
 

@@ -47,7 +47,7 @@ from tripleshot.methods.rscl.masking import mask
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings, paper
 from tripleshot.training.checkpoints import TrainingProgress
-from tripleshot.training.trainer import Stage, Trainer, Watching
+from tripleshot.training.trainer import Trainer, TrainerOptions, TrainingUpdate
 
 
 @dataclass(frozen=True)
@@ -62,20 +62,20 @@ def train_ours(
     dataset: FewShotDataset, settings: RSCLSettings, shots: int, num_steps: int, between: Callable[[int], None]
 ) -> list[TakenStep]:
     """Take steps as `fit` does, each on the episode of its number; `between` is told how many are done."""
-    method = prepared(dataset, settings)
-    stage = method.stages(shots)[-1]
+    method = prepared(dataset, settings, shots)
+    stage = method.stages()[-1]
     of_its_number = replace(
         stage,
-        losses=lambda step, chance: stage.losses(step, np.random.default_rng(step)),
+        losses=lambda step, _: stage.losses(step, np.random.default_rng(step)),
         steps=num_steps,
         validates=False,
     )
     taken: list[TakenStep] = []
     with tempfile.TemporaryDirectory() as folder:
-        watching = Watching(checkpoint_every=num_steps + 1, clip=settings.clip)
+        options = TrainerOptions(checkpoint_every=num_steps + 1, clip=settings.clip)
         watch = Watch(taken, between)
         trainer = Trainer(
-            method.module, [of_its_number], Path(folder), settings.seed, lambda: 0.0, lambda: None, watching, watch
+            method.module, [of_its_number], Path(folder), settings.seed, lambda: 0.0, lambda: None, options, watch
         )
         watch.progress = trainer.progress
         trainer.run()
@@ -89,13 +89,10 @@ class Watch:
         self.taken, self.between = taken, between
         self.progress = TrainingProgress()
 
-    def begin(self, stage: Stage, step: int) -> None:
-        """Nothing has been done yet."""
-
-    def advance(self, step: int, losses: dict[str, float], best_mrr: float) -> None:
+    def __call__(self, update: TrainingUpdate) -> None:
         """Note the step's share of the time spent training."""
-        self.taken.append(TakenStep(self.progress.seconds - sum(done.seconds for done in self.taken), losses))
-        self.between(step)
+        self.taken.append(TakenStep(self.progress.seconds - sum(done.seconds for done in self.taken), update.losses))
+        self.between(update.step)
 
 
 class PlainTraining:

@@ -21,9 +21,11 @@ from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
-from tripleshot.methods import METHODS, find_method, load_run
+from tripleshot.methods import METHODS, create_method
 from tripleshot.methods.protocol import Method
-from tripleshot.training.runs import RunConfig, save_config, save_vocabulary
+from tripleshot.training.fit import fit, train_run
+from tripleshot.training.runs import load_run
+from tripleshot.training.trainer import TrainingUpdate
 
 SHOTS, NUM_QUERIES, NUM_CANDIDATES = 3, 3, 200
 MATCHING = {"width": 16, "max_neighbors": 4, "batch_size": 16, "steps": 20, "validate_every": 10}
@@ -66,34 +68,20 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-class StepRecorder:
-    """Keeps the losses of every step."""
-
-    def __init__(self) -> None:
-        self.losses: list[dict[str, str]] = []
-
-    def begin(self, stage: object, step: int) -> None:
-        """A stage begins."""
-
-    def advance(self, step: int, losses: dict[str, float], best_mrr: float) -> None:
-        """A step is done."""
-        self.losses.append({name: float(value).hex() for name, value in losses.items()})
-
-
 def train(name: str, settings: dict[str, Any], dataset: FewShotDataset, folder: Path) -> tuple[Method, list]:
     """Train a method into a folder; return it with the losses of its steps."""
-    recorder = StepRecorder()
-    method = find_method(name).make_with(settings)
-    save_config(RunConfig(name, settings, SHOTS, "", dataset.name, dataset.content_hash, "", None), folder)
-    save_vocabulary(dataset.graph, folder)
-    method.fit(dataset, SHOTS, folder, observer=recorder)
-    return method, recorder.losses
+    losses: list[dict[str, str]] = []
+
+    def record(update: TrainingUpdate) -> None:
+        losses.append({name: float(value).hex() for name, value in update.losses.items()})
+
+    return train_run(name, dataset, SHOTS, folder, settings=settings, callback=record), losses
 
 
 def make_training_free(name: str, dataset: FewShotDataset) -> Method:
     """Return a method that needs no training, ready to score."""
-    method = find_method(name).make()
-    method.fit(dataset, SHOTS)
+    method = create_method(name)
+    fit(method, dataset, SHOTS)
     return method
 
 

@@ -8,6 +8,7 @@ import torch
 
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.evaluation.protocol import evaluate, summarize
+from tripleshot.training.fit import fit
 
 SHOTS = 3
 
@@ -19,7 +20,7 @@ def question(dataset, shots=SHOTS):
 
 def memorized_mrr(method, dataset):
     """Train without validation, then ask the train tasks as if they were test tasks."""
-    method.fit(replace(dataset, valid=()), SHOTS)
+    fit(method, replace(dataset, valid=()), SHOTS)
     seen = FewShotDataset("seen", dataset.graph, (), (), dataset.train)
     return summarize(evaluate(method, seen, SHOTS).ranks).micro["mrr"]
 
@@ -29,7 +30,7 @@ def assert_queries_change_nothing(make, dataset):
     bare = replace(dataset, test=tuple(replace(task, pairs=task.pairs[:4], known=task.known) for task in dataset.test))
     methods = make(), make()
     for method, given in zip(methods, (dataset, bare), strict=True):
-        method.fit(given, SHOTS)
+        fit(method, given, SHOTS)
     asked = question(dataset)
     np.testing.assert_array_equal(methods[0].score(*asked), methods[1].score(*asked))
 
@@ -37,7 +38,7 @@ def assert_queries_change_nothing(make, dataset):
 def assert_resumes_to_the_same_weights(make, dataset, folder, stop_at):
     """Stop a training between two checkpoints, go on, and restore it: weights and scores as if nothing had been."""
     whole = make()
-    whole.fit(dataset, SHOTS, folder)
+    fit(whole, dataset, SHOTS, folder)
     broken = folder / "broken"
     broken.mkdir()
 
@@ -50,9 +51,9 @@ def assert_resumes_to_the_same_weights(make, dataset, folder, stop_at):
                 raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
-        make().fit(dataset, SHOTS, broken, observer=PowerCut())
+        fit(make(), dataset, SHOTS, broken, observer=PowerCut())
     resumed = make()
-    resumed.fit(dataset, SHOTS, broken, resume=True)
+    fit(resumed, dataset, SHOTS, broken, resume=True)
     expected = whole.module.state_dict()
     for name, weights in resumed.module.state_dict().items():
         assert torch.equal(weights, expected[name]), name

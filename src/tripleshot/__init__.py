@@ -9,7 +9,7 @@ from tripleshot.errors import InputError, InputWarning, TripleshotError
 from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
 from tripleshot.graph.readers import read_graph
-from tripleshot.methods import METHODS, make_method
+from tripleshot.methods import METHODS, create_method
 from tripleshot.methods.protocol import Method, Reason
 
 __all__ = [
@@ -26,10 +26,10 @@ __all__ = [
     "Task",
     "TripleshotError",
     "answer",
+    "create_method",
     "evaluate",
     "load_dataset",
     "make_dataset",
-    "make_method",
     "read_graph",
     "summarize",
     "write_answers",

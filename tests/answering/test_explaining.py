@@ -7,10 +7,11 @@ from graphs import make_graph
 from tripleshot.answering.explaining import explain, roll_out
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.connections import find_connections
-from tripleshot.methods import make_method
+from tripleshot.methods import create_method
 from tripleshot.methods.protocol import ExplainingMethod
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
+from tripleshot.training.fit import fit
 
 SMALL = RSCLSettings(width=16, num_layers=2, num_heads=2, max_neighbors=4, max_distant=2)
 
@@ -160,8 +161,8 @@ def test_without_an_encoder_its_weights_are_missing(tiny):
 
 @pytest.mark.parametrize("name", ["degree", "support-frequency", "linked", "evidence"])
 def test_a_method_without_attention_is_explained_by_its_reasons(tiny, name):
-    method = make_method(name)
-    method.fit(tiny, 3)
+    method = create_method(name)
+    fit(method, tiny, 3)
     support, head, tail = question(tiny)
     explanation = explain(method, tiny.graph, support, head, tail)
     assert explanation.score == method.score(support, head, np.array([tail]))[0]

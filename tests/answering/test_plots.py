@@ -12,9 +12,10 @@ from tripleshot.answering import plots as picturing
 from tripleshot.answering.explaining import explain
 from tripleshot.answering.plots import MAX_DRAWN, draw_attention, draw_neighbors, shorten
 from tripleshot.errors import InputError
-from tripleshot.methods import make_method
+from tripleshot.methods import create_method
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
+from tripleshot.training.fit import fit
 
 SMALL = RSCLSettings(width=16, num_layers=2, num_heads=2, max_neighbors=4, max_distant=2)
 LONG = "a name with $dollars$ that is much too long to be written out beside "
@@ -94,8 +95,8 @@ def test_another_suffix_is_an_error_that_names_the_file(tiny, explanation, tmp_p
 
 
 def test_a_method_without_attention_has_no_attention_map(tiny, tmp_path):
-    method, task = make_method("evidence"), tiny.test[0]
-    method.fit(tiny, 3)
+    method, task = create_method("evidence"), tiny.test[0]
+    fit(method, tiny, 3)
     explanation = explain(method, tiny.graph, task.support(3), *task.queries(3)[0].tolist())
     with pytest.raises(InputError, match=r"map\.png: there is no attention to draw"):
         draw_attention(explanation, tiny.graph, tmp_path / "map.png")

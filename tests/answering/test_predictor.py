@@ -13,9 +13,10 @@ from tripleshot.cli.train import keep_run, train_run
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.evaluation.calibration import CALIBRATION
 from tripleshot.evaluation.protocol import evaluate
-from tripleshot.methods import make_method
-from tripleshot.methods.evidence.evidence_net import PlusSettings
+from tripleshot.methods import create_method
+from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
 from tripleshot.methods.rscl.settings import RSCLSettings
+from tripleshot.training.fit import fit
 from tripleshot.training.runs import VOCABULARY
 
 QUICK = RSCLSettings(
@@ -42,7 +43,7 @@ def data(tiny, tmp_path_factory):
     return dataset, folder
 
 
-LEARNED = {"rscl": QUICK, "evidence-net": PlusSettings(steps=5)}
+LEARNED = {"rscl": QUICK, "evidence-net": EvidenceNetSettings(steps=5)}
 
 
 @pytest.fixture(scope="module", params=["evidence", *LEARNED])
@@ -68,8 +69,8 @@ def question(answerer):
 
 def test_any_fitted_method_can_be_asked(tiny):
     task = tiny.task("works in")
-    method = make_method("evidence")
-    method.fit(tiny, 3)
+    method = create_method("evidence")
+    fit(method, tiny, 3)
     head = int(task.queries(3)[0, 0])
     found = answer(method, tiny.graph, task.support(3), head, top=3, with_reasons=True)
     assert [one.rank for one in found] == [1, 2, 3]
@@ -79,8 +80,8 @@ def test_any_fitted_method_can_be_asked(tiny):
 
 
 def test_reasons_are_given_only_when_asked_for(tiny):
-    method = make_method("evidence")
-    method.fit(tiny, 3)
+    method = create_method("evidence")
+    fit(method, tiny, 3)
     assert not any(one.reasons for one in answer(method, tiny.graph, tiny.test[0].support(3), 5))
 
 

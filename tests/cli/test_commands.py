@@ -7,7 +7,7 @@ import pytest
 
 from tripleshot.cli.train import keep_run
 from tripleshot.datasets.catalog import load_dataset
-from tripleshot.methods.evidence.evidence_net import PlusSettings
+from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
 from tripleshot.methods.rscl.settings import demo as demo_settings
 
 
@@ -23,7 +23,7 @@ def triples(tmp_path):
 
 def test_the_demo_trains_ranks_the_methods_and_answers_questions(run, tmp_path, monkeypatch):
     short = replace(demo_settings(), width=8, num_layers=1, pretraining_steps=2, steps=2, valid_queries=5)
-    shorter = PlusSettings(steps=60, validate_every=60, valid_queries=5, num_negatives=32)
+    shorter = EvidenceNetSettings(steps=60, validate_every=60, valid_queries=5, num_negatives=32)
     monkeypatch.setattr("tripleshot.cli.demo.demo_settings", lambda: short)
     monkeypatch.setattr("tripleshot.cli.demo.plus_settings", lambda: shorter)
     code, out, err = run("demo", "--run", tmp_path / "run")

@@ -13,12 +13,13 @@ from tripleshot.evaluation.calibration import (
     Curve,
     Question,
     calibrate,
-    fit,
+    fit_calibration,
     load_calibration,
     reliability,
     save_calibration,
 )
-from tripleshot.methods import make_method
+from tripleshot.methods import create_method
+from tripleshot.training.fit import fit
 
 numbers = st.floats(-1e3, 1e3)
 curves = st.builds(Curve, st.floats(1e-3, 1e3), st.floats(0, 10), st.floats(-20, 20))
@@ -37,7 +38,7 @@ def made_up(chance, num_tasks=4, num_questions=60, num_candidates=30, scale=1.0)
 
 
 def fitted(questions) -> Calibration:
-    calibration = fit(questions)
+    calibration = fit_calibration(questions)
     assert calibration is not None
     return calibration
 
@@ -89,10 +90,10 @@ def test_equal_scores_can_be_calibrated():
 
 def test_one_task_or_no_right_answer_is_not_enough():
     questions = made_up(np.random.default_rng(0), num_tasks=1)
-    assert fit(questions) is None
-    assert fit([]) is None
+    assert fit_calibration(questions) is None
+    assert fit_calibration([]) is None
     wrong = [replace(one, is_right=np.zeros(30, dtype=bool)) for one in made_up(np.random.default_rng(0))]
-    assert fit(wrong) is None
+    assert fit_calibration(wrong) is None
 
 
 def test_every_task_counts_the_same():
@@ -115,7 +116,7 @@ def test_only_valid_tasks_are_asked(tiny):
     class Watched:
         asked: list
 
-        def fit(self, dataset, shots):
+        def fit_calibration(self, dataset, shots):
             self.asked = []
 
         def score(self, support, head, tails):
@@ -123,14 +124,14 @@ def test_only_valid_tasks_are_asked(tiny):
             return np.arange(len(tails), dtype=float)
 
     method = Watched()
-    method.fit(tiny, 3)
+    fit(method, tiny, 3)
     calibrate(method, tiny, 3)
     assert set(method.asked) == {task.support(3).tobytes() for task in tiny.valid}
 
 
 def test_a_method_is_calibrated_on_a_dataset_and_saved(tiny, tmp_path):
-    method = make_method("evidence")
-    method.fit(tiny, 3)
+    method = create_method("evidence")
+    fit(method, tiny, 3)
     steps = []
     dataset = replace(tiny, valid=(*tiny.valid, *tiny.train))
     calibration = calibrate(method, dataset, 3, progress=lambda done, total: steps.append((done, total)))

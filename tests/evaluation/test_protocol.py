@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tripleshot.datasets.dataset import Task
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.protocol import evaluate, metrics, rank_among, sample_queries, summarize
-from tripleshot.methods import make_method
+from tripleshot.methods import create_method
+from tripleshot.training.fit import fit
 
 SCORES = st.floats(allow_nan=False)
 
@@ -58,8 +59,8 @@ def test_metrics_agree_with_their_definition(ranks):
 @pytest.mark.parametrize("shots", [1, 3])
 @pytest.mark.parametrize("name", ["degree", "linked", "evidence"])
 def test_grouped_ranking_equals_the_plain_protocol(tiny, name, shots):
-    method = make_method(name)
-    method.fit(tiny, shots)
+    method = create_method(name)
+    fit(method, tiny, shots)
     ranks = evaluate(method, tiny, shots).ranks
     found = zip(ranks.optimistic, ranks.pessimistic, ranks.num_candidates, strict=True)
     assert list(found) == plain_ranks(method, tiny, shots)
@@ -139,8 +140,8 @@ def test_a_sample_keeps_whole_heads_with_support_candidates_and_known_tails_as_t
 
 
 def test_a_sampled_query_has_the_rank_that_it_has_among_all(tiny):
-    method = make_method("degree")
-    method.fit(tiny, 3)
+    method = create_method("degree")
+    fit(method, tiny, 3)
     sample, whole = (evaluate(method, data, 3).ranks for data in (sample_queries(tiny, 3, 8, split="test"), tiny))
 
     def ranks(found):
@@ -174,8 +175,8 @@ def test_an_empty_split_is_refused(tiny):
     ],
 )
 def test_nell_one_gives_the_measured_floor(nell_one, name, shots, queries, expected):
-    method = make_method(name)
-    method.fit(nell_one, shots)
+    method = create_method(name)
+    fit(method, nell_one, shots)
     ranks = evaluate(method, nell_one, shots).ranks
     micro = summarize(ranks).micro
     assert len(ranks) == queries

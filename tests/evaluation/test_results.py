@@ -7,25 +7,15 @@ import pytest
 
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
-from tripleshot.evaluation.results import (
-    RESULT,
-    RUNS,
-    EvaluationSpec,
-    commit,
-    describe,
-    describe_environment,
-    read_results,
-    write_json,
-    write_json_lines,
-    write_ranks,
-)
-from tripleshot.methods import make_method
+from tripleshot.evaluation.results import commit, describe, write_json, write_ranks
+from tripleshot.methods import create_method
+from tripleshot.training.fit import fit
 
 
 @pytest.fixture
 def evaluation(tiny):
-    method = make_method("linked")
-    method.fit(tiny, 5)
+    method = create_method("linked")
+    fit(method, tiny, 5)
     return evaluate(method, tiny, 5)
 
 

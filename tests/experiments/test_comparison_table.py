@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from tripleshot.experiments.comparison import budget_name
 from tripleshot.experiments.comparison_figure import draw_comparison, spread_out
 from tripleshot.experiments.comparison_table import as_document, as_markdown, compare, lay_out, short
+from tripleshot.training.budget import write_budget
 
 
 def result(method, mrr, spent=0.0, seed=0, **more):
@@ -97,7 +97,7 @@ def test_a_training_without_a_budget_counts_its_steps_alone(tmp_path):
 
 
 def test_budgets_are_named_as_they_are_given():
-    assert [budget_name(seconds) for seconds in (1.5, 90, 300, 5400, 3600)] == ["1.5s", "1m30s", "5m", "1h30m", "1h"]
+    assert [write_budget(seconds) for seconds in (1.5, 90, 300, 5400, 3600)] == ["1.5s", "1m30s", "5m", "1h30m", "1h"]
 
 
 def test_labels_are_spread_as_little_as_needed():

@@ -11,8 +11,9 @@ import torch
 from tripleshot.datasets.dataset import Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
-from tripleshot.methods import METHODS, MethodEntry, make_method
+from tripleshot.methods import METHODS, MethodEntry, create_method
 from tripleshot.methods.protocol import ExplainingMethod, Method
+from tripleshot.training.fit import fit
 from tripleshot.training.trainer import Trainer
 
 SHOTS = 3
@@ -52,9 +53,9 @@ class Fitted:
 @pytest.fixture(scope="module", params=METHODS)
 def fitted(request, tiny, tmp_path_factory) -> Fitted:
     entry = METHODS[request.param]
-    found = Fitted(entry, request.param, entry.make(), tmp_path_factory.mktemp(request.param))
+    found = Fitted(entry, request.param, entry.create(), tmp_path_factory.mktemp(request.param))
     if not entry.learns:
-        found.method.fit(tiny, SHOTS)
+        fit(found.method, tiny, SHOTS)
         return found
     take_step = Trainer._step
 
@@ -67,8 +68,8 @@ def fitted(request, tiny, tmp_path_factory) -> Fitted:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "_step", watched_step)
-        method = entry.make_with(QUICK[request.param])
-        method.fit(tiny, SHOTS, found.folder)
+        method = entry.create(QUICK[request.param])
+        fit(method, tiny, SHOTS, found.folder)
     found.method = method
     return found
 
@@ -138,7 +139,7 @@ def test_gradients_reach_every_weight(fitted):
 def test_a_run_that_is_loaded_scores_like_the_one_that_was_saved(fitted, tiny):
     if not fitted.entry.learns:
         pytest.skip("this method does not learn")
-    again = fitted.entry.make_with(QUICK[fitted.name])
+    again = fitted.entry.create(QUICK[fitted.name])
     again.restore(tiny, fitted.folder)
     np.testing.assert_array_equal(again.score(*question(tiny)), fitted.method.score(*question(tiny)))
 
@@ -149,8 +150,8 @@ def test_the_same_seed_gives_the_same_scores_whatever_the_queries_are(fitted, ti
     shuffled = tiny.test[0].pairs.copy()
     shuffled[SHOTS:, 1] = shuffled[SHOTS:, 1][::-1]
     changed = replace(tiny, test=(Task.of(tiny.test[0].name, shuffled), *tiny.test[1:]))
-    again = fitted.entry.make_with(QUICK[fitted.name]) if fitted.entry.learns else fitted.entry.make()
-    again.fit(changed, SHOTS)
+    again = fitted.entry.create(QUICK[fitted.name]) if fitted.entry.learns else fitted.entry.create()
+    fit(again, changed, SHOTS)
     np.testing.assert_array_equal(again.score(support, head, tails), fitted.method.score(support, head, tails))
 
 
@@ -173,4 +174,4 @@ def test_it_explains_itself_if_it_says_so(fitted, tiny):
 
 def test_an_unknown_method_suggests_the_nearest():
     with pytest.raises(InputError, match="did you mean 'evidence'"):
-        make_method("evidense")
+        create_method("evidense")

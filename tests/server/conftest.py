@@ -10,9 +10,10 @@ from fastapi import FastAPI
 from tripleshot.answering.predictor import Answerer
 from tripleshot.datasets.catalog import ATLAS, load_atlas
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.methods import make_method
+from tripleshot.methods import create_method
 from tripleshot.methods.protocol import Method
 from tripleshot.server import Limits, create_app
+from tripleshot.training.fit import fit
 from tripleshot.training.runs import RunConfig
 
 EXAMPLES = [
@@ -47,8 +48,8 @@ class SlowMethod:
 
 @pytest.fixture(scope="session")
 def answerer() -> Answerer:
-    method = make_method("evidence")
-    method.fit(load_atlas(), 3)
+    method = create_method("evidence")
+    fit(method, load_atlas(), 3)
     return answerer_of("evidence", method)
 
 

@@ -17,7 +17,7 @@ import numpy as np, torch
 from safetensors.torch import save_file
 from torch import nn
 from tripleshot.training.distributed import process_group, rank
-from tripleshot.training.trainer import Stage, Trainer, Watching
+from tripleshot.training.trainer import Stage, Trainer, TrainerOptions
 
 folder = Path(sys.argv[1])
 torch.set_num_threads(1)
@@ -35,7 +35,7 @@ with process_group("cpu"):
     def losses(step, chance):
         return {"fit": (module.layer(module.rows(rows)) - 1).square().mean()}
     stage = Stage("only", losses, 1, 0.1, "constant", 0, validates=True)
-    trainer = Trainer(module, [stage], folder, 0, lambda: 0.5, lambda: None, Watching(clip=0.0))
+    trainer = Trainer(module, [stage], folder, 0, lambda: 0.5, lambda: None, TrainerOptions(clip=0.0))
     if rank() == 0:
         save_file({name: value.clone() for name, value in module.state_dict().items()}, folder / "before.safetensors")
     trainer.run()

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from tripleshot.training.optimizers import make_optimizers
+from tripleshot.training.optimization import make_optimizers
 
 
 class Small(nn.Module):

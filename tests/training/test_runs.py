@@ -7,11 +7,11 @@ from tripleshot.training.runs import (
     VOCABULARY,
     RunConfig,
     load_config,
-    load_vocabulary,
+    load_names,
     require_known_names,
     require_same_data,
     save_config,
-    save_vocabulary,
+    save_names,
 )
 
 
@@ -36,8 +36,8 @@ def test_a_folder_without_a_config_is_no_run(tmp_path):
 
 
 def test_a_vocabulary_comes_back(tiny, tmp_path):
-    save_vocabulary(tiny.graph, tmp_path)
-    found = load_vocabulary(tmp_path)
+    save_names(tiny.graph, tmp_path)
+    found = load_names(tmp_path)
     assert found is not None
     assert found.fits(tiny.graph)
     assert found.entities.names.to_pylist() == tiny.graph.entities.names.to_pylist()
@@ -46,10 +46,10 @@ def test_a_vocabulary_comes_back(tiny, tmp_path):
 
 
 def test_a_broken_vocabulary_is_refused(tmp_path):
-    assert load_vocabulary(tmp_path) is None
+    assert load_names(tmp_path) is None
     (tmp_path / VOCABULARY).write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match=VOCABULARY):
-        load_vocabulary(tmp_path)
+        load_names(tmp_path)
 
 
 def grown(dataset, count):
@@ -58,7 +58,7 @@ def grown(dataset, count):
 
 
 def test_names_that_are_new_to_a_run_are_counted_once(tiny, tmp_path):
-    save_vocabulary(tiny.graph, tmp_path)
+    save_names(tiny.graph, tmp_path)
     require_known_names(config_of(tiny), tiny, tmp_path)
     with pytest.warns(InputWarning, match="26 of 52 entities and 1 of 5 relations") as found:
         require_known_names(config_of(tiny), grown(tiny, 26), tmp_path)
@@ -66,12 +66,12 @@ def test_names_that_are_new_to_a_run_are_counted_once(tiny, tmp_path):
 
 
 def test_names_that_are_gone_or_in_another_order_are_nothing_to_warn_of(tiny, tmp_path):
-    save_vocabulary(grown(tiny, 5).graph, tmp_path)
+    save_names(grown(tiny, 5).graph, tmp_path)
     require_known_names(config_of(grown(tiny, 5)), tiny, tmp_path)
 
 
 def test_a_run_that_knows_less_than_half_of_the_entities_is_refused(tiny, tmp_path):
-    save_vocabulary(tiny.graph, tmp_path)
+    save_names(tiny.graph, tmp_path)
     with pytest.raises(InputError, match="would not fit"):
         require_known_names(config_of(tiny), grown(tiny, 27), tmp_path)
 

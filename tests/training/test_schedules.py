@@ -1,6 +1,6 @@
 import pytest
 
-from tripleshot.training.schedules import learning_rate
+from tripleshot.training.optimization import learning_rate
 
 
 @pytest.mark.parametrize(

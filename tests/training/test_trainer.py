@@ -17,7 +17,7 @@ from torch import nn
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.training.checkpoints import load_weights, save_weights
 from tripleshot.training.log import LOG, read_log
-from tripleshot.training.trainer import CHECKPOINT, Stage, StoppedError, Trainer, Watching
+from tripleshot.training.trainer import CHECKPOINT, Stage, StoppedError, Trainer, TrainerOptions
 
 
 class Small(nn.Module):
@@ -53,7 +53,7 @@ def trainer(folder, scores=(0.1, 0.2, 0.3), steps=30, watching=None, stop_at=Non
         seed=1,
         validate=lambda: next(answers, 0.0),
         keep=lambda: save_weights(module, folder),
-        watching=watching or Watching(validate_every=10, patience=0, checkpoint_every=7),
+        watching=watching or TrainerOptions(validate_every=10, patience=0, checkpoint_every=7),
     )
 
 
@@ -81,7 +81,7 @@ def test_the_weights_that_were_best_are_kept(tmp_path):
 
 
 def test_training_stops_when_it_no_longer_gets_better(tmp_path):
-    watching = Watching(validate_every=10, patience=2, checkpoint_every=7)
+    watching = TrainerOptions(validate_every=10, patience=2, checkpoint_every=7)
     _, made = trainer(tmp_path / "run", scores=(0.5, 0.2, 0.3, 0.9), steps=100, watching=watching)
     made.run()
     assert made.progress.step == 30
@@ -163,10 +163,10 @@ sys.path.insert(0, {tests!r})
 import torch
 from pathlib import Path
 from test_training import trainer
-from tripleshot.training.trainer import Watching
+from tripleshot.training.trainer import TrainerOptions
 
 torch.set_num_threads(1)
-watching = Watching(validate_every=10, patience=0, checkpoint_every=1)
+watching = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
 made = trainer(Path({folder!r}), scores=[0.1] * 1000, steps=400, watching=watching)[1]
 print("ready", flush=True)
 made.run(resume=True)
@@ -176,7 +176,7 @@ print("done", flush=True)
 
 def test_killed_at_any_moment_the_last_good_checkpoint_is_left(tmp_path):
     """Kill it again and again, at random moments, and go on: the end is that of a run in peace."""
-    watching = Watching(validate_every=10, patience=0, checkpoint_every=1)
+    watching = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
     whole, made = trainer(tmp_path / "whole", scores=[0.1] * 1000, steps=400, watching=watching)
     made.run()
     script = VICTIM.format(tests=str(Path(__file__).parent), folder=str(tmp_path / "run"))
@@ -231,7 +231,7 @@ def timed(folder, clock, stop_after=None, **watching):
         Stage("second", losses, 300, 0.01, "linear", 0, validates=True),
     ]
     keep = lambda: save_weights(module, folder)  # noqa: E731
-    made = Trainer(module, stages, folder, 1, validate, keep, Watching(100, 0, 1000, budget=40, **watching))
+    made = Trainer(module, stages, folder, 1, validate, keep, TrainerOptions(100, 0, 1000, budget=40, **watching))
     return made, rates
 
 

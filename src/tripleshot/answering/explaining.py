@@ -13,7 +13,7 @@ from tripleshot.answering.text import as_text
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.graph.connections import Connection, find_connections, inverse
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.protocol import Attention, AttentiveMethod, ExplainingMethod, Method, Surroundings
+from tripleshot.methods.protocol import Attention, AttentiveMethod, ExplainingMethod, Method, Neighborhood
 
 __all__ = ["Connection", "Explanation", "WeightedExample", "WeightedNeighbor", "as_text", "explain", "roll_out"]
 
@@ -83,9 +83,9 @@ def _attention_to_pairs(seen: Attention) -> tuple[FloatArray | None, FloatArray 
     return pairs[:center].reshape(-1, 2).sum(axis=1)[::-1], pairs[center + 3 :].reshape(-1, 2).sum(axis=1)
 
 
-def first_neighbors(graph: KnowledgeGraph, entity: int) -> Surroundings:
+def first_neighbors(graph: KnowledgeGraph, entity: int) -> Neighborhood:
     relations, entities = (column[:MAX_UNWEIGHED] for column in graph.adjacency.edges(entity))
-    return Surroundings(relations, entities, len(entities))
+    return Neighborhood(relations, entities, len(entities))
 
 
 def _examples(support: IntArray, seen: Attention) -> tuple[WeightedExample, ...]:
@@ -94,7 +94,7 @@ def _examples(support: IntArray, seen: Attention) -> tuple[WeightedExample, ...]
 
 
 def _neighbors(
-    graph: KnowledgeGraph, side: Side, center: int, around: Surroundings, attention: FloatArray | None
+    graph: KnowledgeGraph, side: Side, center: int, around: Neighborhood, attention: FloatArray | None
 ) -> list[WeightedNeighbor]:
     relations, entities, direct = around.relations.tolist(), around.entities.tolist(), around.num_direct
     through = chain([None] * direct, _through(graph, center, around))
@@ -103,7 +103,7 @@ def _neighbors(
     return [WeightedNeighbor(side, 1 if i < direct else 2, *row) for i, row in enumerate(columns)]
 
 
-def _through(graph: KnowledgeGraph, center: int, around: Surroundings) -> list[int]:
+def _through(graph: KnowledgeGraph, center: int, around: Neighborhood) -> list[int]:
     """Find, for each distant neighbor, a direct one that has its edge; the same edge again came through another."""
     middles = [entity for entity in dict.fromkeys(around.entities[: around.num_direct].tolist()) if entity != center]
     distant = slice(around.num_direct, None)
@@ -128,7 +128,7 @@ def _token_labels(graph: KnowledgeGraph, seen: Attention, head: int, tail: int) 
         label = graph.relations.label(relation % graph.num_relations)
         return f"← {label}" if relation >= graph.num_relations else f"{label} →"
 
-    def pairs(around: Surroundings) -> list[tuple[int, str]]:
+    def pairs(around: Neighborhood) -> list[tuple[int, str]]:
         entities = map(graph.entities.label, around.entities.tolist())
         return list(zip(around.relations.tolist(), entities, strict=True))
 

@@ -23,9 +23,9 @@ from tripleshot.evaluation.calibration import Calibration, load_calibration
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.search import NameIndex
 from tripleshot.graph.types import with_types_from_names
-from tripleshot.methods import find_method, load_run
-from tripleshot.methods.protocol import ExplainingMethod, Method, Reason, graph_of
-from tripleshot.training.runs import VOCABULARY, RunConfig, load_config
+from tripleshot.methods import find_method
+from tripleshot.methods.protocol import ExplainingMethod, Method, Reason
+from tripleshot.training.runs import VOCABULARY, RunConfig, load_config, load_run, restore_method
 
 HEADS_PER_BATCH = 32
 
@@ -134,7 +134,7 @@ class Answerer:
     @property
     def graph(self) -> KnowledgeGraph:
         """The graph that the method looks at: the background, perhaps with the train tasks as relations."""
-        return graph_of(self.method, self.dataset)
+        return self.method.graph
 
     @cached_property
     def index(self) -> NameIndex:
@@ -236,7 +236,7 @@ class Answerer:
         background = self.dataset.graph
         graph = with_types_from_names(background.with_triples(triples), background.num_entities)
         dataset = replace(self.dataset, graph=graph)
-        method = entry.restore(self.config, self.run, dataset, self.device)
+        method = restore_method(self.config, self.run, dataset, self.device)
         return replace(self, dataset=dataset, method=method)
 
 

@@ -11,7 +11,7 @@ from tripleshot.datasets.dataset import candidates_like, exclude_known
 from tripleshot.errors import InputError, nearest
 from tripleshot.evaluation.calibration import Calibration
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.protocol import Method
+from tripleshot.methods.protocol import Scorer
 
 Candidates = Literal["open", "all"] | tuple[str, ...]
 """`open`: entities that could stand where the tails of the examples stand; `all` entities; or those of given types."""
@@ -50,7 +50,7 @@ def choose_candidates(graph: KnowledgeGraph, support: IntArray, chosen: Candidat
 
 
 def rank_tails(
-    method: Method,
+    method: Scorer,
     support: IntArray,
     head: int,
     pool: IntArray,

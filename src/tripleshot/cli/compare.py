@@ -15,12 +15,12 @@ from rich.table import Table
 
 from tripleshot.atomic import write_file
 from tripleshot.cli.display import console, progress_bar
-from tripleshot.cli.train import seconds_of, training_display
+from tripleshot.cli.train import training_display
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import describe_environment, write_json
-from tripleshot.experiments.comparison import EVERYTHING, SHORTER, Cell, Plan, budget_name, run_cell
+from tripleshot.experiments.comparison import EVERYTHING, SHORTER, Cell, Plan, run_cell
 from tripleshot.experiments.comparison_figure import draw_comparison
 from tripleshot.experiments.comparison_table import (
     HEADINGS,
@@ -34,8 +34,9 @@ from tripleshot.experiments.comparison_table import (
 from tripleshot.experiments.over_time import draw_over_time, over_time_document, over_time_markdown, over_time_table
 from tripleshot.experiments.variants import STARTS, Variant
 from tripleshot.methods import find_method
+from tripleshot.training.budget import read_budget, write_budget
 from tripleshot.training.runs import CONFIG
-from tripleshot.training.trainer import Observer
+from tripleshot.training.trainer import TrainingCallback
 
 NUMERIC = range(1, len(HEADINGS) - 1)
 ROOMY = 110  # columns of a terminal that has room for everything
@@ -44,7 +45,7 @@ ROOMY = 110  # columns of a terminal that has room for everything
 class LiveReport:
     """Shows each cell while it runs."""
 
-    def training(self, cell: Cell) -> AbstractContextManager[Observer]:
+    def training(self, cell: Cell) -> AbstractContextManager[TrainingCallback]:
         """Say what is trained, with live progress."""
         console.print(f"training {cell}", style="dim")
         return training_display()
@@ -110,7 +111,7 @@ def compare_command(
     """  # noqa: D405, D411, D416
     if threads:
         torch.set_num_threads(threads)
-    given = sorted({seconds_of(time) for time in budget})
+    given = sorted({read_budget(time) for time in budget})
     plan = Plan(
         data,
         out,
@@ -151,7 +152,7 @@ def shorter(plan: Plan, budget: float) -> Plan:
     if budget == plan.budget:
         return plan
     learning = tuple(label for label in plan.methods if find_method(Variant.read(label).method).learns)
-    return replace(plan, budget=budget, out=plan.out / f"{SHORTER}{budget_name(budget)}", methods=learning)
+    return replace(plan, budget=budget, out=plan.out / f"{SHORTER}{write_budget(budget)}", methods=learning)
 
 
 def show(comparison: Comparison) -> None:

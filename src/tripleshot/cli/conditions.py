@@ -11,12 +11,12 @@ from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from tripleshot.cli.compare import LiveReport, check_settings, read_pairs, read_run
-from tripleshot.cli.train import seconds_of
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.experiments.comparison import Plan, run_cell
 from tripleshot.experiments.paper.results import STUDIES, Material, Results, find_results, folders_around
 from tripleshot.experiments.variants import STARTS
+from tripleshot.training.budget import read_budget
 from tripleshot.training.runs import CONFIG
 
 OUT_HELP = "The folder to write; runs are kept below it, and what is finished is never trained again."
@@ -70,7 +70,7 @@ class Conditions:
             starts["rscl"] = read_run(self.start_from)
         if self.threads:
             torch.set_num_threads(self.threads)
-        budget, methods = seconds_of(self.budget), tuple(labels)
+        budget, methods = read_budget(self.budget), tuple(labels)
         plan = Plan(
             data, out, budget, methods, shots, self.seeds, self.preset, starts, self.queries, device=self.device
         )

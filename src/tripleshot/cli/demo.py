@@ -9,16 +9,17 @@ from rich.panel import Panel
 
 from tripleshot.answering.predictor import answer
 from tripleshot.cli.display import console, long_tail_lines, metrics_table, progress_bar, statistics_table
-from tripleshot.cli.train import train_run
+from tripleshot.cli.train import training_display
 from tripleshot.datasets.catalog import ATLAS, load_atlas
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.statistics import describe_dataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
-from tripleshot.methods import METHODS, load_run, make_method
-from tripleshot.methods.evidence.evidence_net import demo as plus_settings
+from tripleshot.methods import METHODS, create_method
+from tripleshot.methods.evidence.evidence_net import demo as evidence_net_settings
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.rscl.settings import demo as demo_settings
+from tripleshot.training.fit import calibrate_run, fit, train_run
 from tripleshot.training.runs import CONFIG
 
 SHOTS = 5
@@ -85,19 +86,22 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         console.print(line)
     console.print()
     shutil.rmtree(run, ignore_errors=True)
-    trained = {"rscl": demo_settings(), "evidence-net": plus_settings()}
-    for name, settings in trained.items():
-        train_run(ATLAS, dataset, run / name, name, SHOTS, asdict(settings))
-    methods = {name: make_method(name) for name, entry in METHODS.items() if not entry.learns}
+    trained = {"rscl": demo_settings(), "evidence-net": evidence_net_settings()}
+    methods = {name: create_method(name) for name, entry in METHODS.items() if not entry.learns}
     for method in methods.values():
-        method.fit(dataset, SHOTS)
-    methods |= {name: load_run(run / name, dataset)[0] for name in trained}
+        fit(method, dataset, SHOTS)
+    for name, settings in trained.items():
+        with training_display() as display:
+            methods[name] = train_run(
+                name, dataset, SHOTS, run / name, data=ATLAS, settings=asdict(settings), callback=display
+            )
+        with progress_bar("calibrating") as progress:
+            calibrate_run(methods[name], dataset, SHOTS, run / name, progress)
     compare_methods(dataset, methods)
     for question in QUESTIONS:
         console.print()
         show_question(dataset, question, methods)
-    trained_run = run / "evidence-net"
-    console.print(f"\nnow ask yourself: tripleshot ask {trained_run} --help, or tripleshot serve {trained_run}")
+    console.print(f"\nnow ask: tripleshot ask {run}/evidence-net --help, or tripleshot serve {run}/evidence-net")
 
 
 def compare_methods(dataset: FewShotDataset, methods: dict[str, Method]) -> None:

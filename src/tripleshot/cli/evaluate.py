@@ -11,9 +11,11 @@ from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import TIE_RULES, evaluate, summarize
 from tripleshot.evaluation.results import EvaluationSpec, describe, write_json, write_ranks
-from tripleshot.methods import METHODS, PYKEEN, find_method, load_run
-from tripleshot.methods.protocol import Method, settings_of
+from tripleshot.methods import METHODS, PYKEEN, find_method, settings_of
+from tripleshot.methods.protocol import Method
+from tripleshot.training.fit import fit
 from tripleshot.training.log import describe_training
+from tripleshot.training.runs import load_run
 
 
 def evaluate_command(
@@ -84,8 +86,8 @@ def _choose(
     entry = find_method(str(method))
     if entry.learns:
         raise InputError(f"{method} has to learn first: tripleshot train DATA RUN --method {method}, then --run RUN")
-    scorer = entry.make()
-    scorer.fit(dataset, shots or 5)
+    scorer = entry.create()
+    fit(scorer, dataset, shots or 5)
     return scorer, EvaluationSpec(str(method), shots or 5, split, mode, config=settings_of(scorer))
 
 

@@ -1,6 +1,5 @@
 """Settings of the methods on the command line: every field of every method is a flag, and a line of a TOML file."""
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, make_dataclass, replace
@@ -10,6 +9,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from cyclopts import Parameter
 
 from tripleshot.errors import InputError, nearest
+from tripleshot.methods.settings import HELP, described_fields
 
 Settings = TypeVar("Settings", bound=Any)
 
@@ -24,7 +24,7 @@ def overrides_of(settings: Mapping[str, type]) -> type:
     texts: dict[str, str] = {}
     owners: dict[str, list[str]] = {}
     for method, kind in settings.items():
-        explained = explanations(kind)
+        explained = {own.name: described.get(HELP, "") for own, described in described_fields(kind)}
         for name, hint in get_type_hints(kind).items():
             types.setdefault(name, hint)
             texts.setdefault(name, explained[name])
@@ -40,15 +40,6 @@ def overrides_of(settings: Mapping[str, type]) -> type:
     made.__doc__ = "Single settings to put in place of others."
     made.__module__ = __name__  # the command line looks into classes of modules only
     return made
-
-
-def explanations(kind: type) -> dict[str, str]:
-    """Return what the docstring of a class says about each of its attributes, or that of a class below it."""
-    found: dict[str, str] = {}
-    for part in reversed(kind.__mro__):
-        _, _, block = (part.__doc__ or "").partition("Attributes:\n")
-        found |= re.findall(r"^ {8}(\w+): (.+(?:\n {12}.+)*)", block, flags=re.MULTILINE)
-    return {name: re.sub(r"\s+", " ", text) for name, text in found.items()}
 
 
 def _help(text: str, owners: list[str], num_methods: int) -> str:

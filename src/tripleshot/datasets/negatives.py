@@ -1,4 +1,4 @@
-"""Triples to learn from, and wrong ones: a true triple with another entity in place of its tail or its head."""
+"""TrainingTriples to learn from, and wrong ones: a true triple with another entity in place of its tail or its head."""
 
 from dataclasses import dataclass
 

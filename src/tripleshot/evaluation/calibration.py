@@ -27,7 +27,7 @@ from tripleshot.arrays import FloatArray
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import FewShotDataset, candidates_like, exclude_known
 from tripleshot.errors import InputError
-from tripleshot.methods.protocol import Method
+from tripleshot.methods.protocol import Scorer
 
 CALIBRATION = "calibration.json"
 MAX_QUESTIONS = 300
@@ -97,7 +97,7 @@ class Question:
 
 
 def calibrate(
-    method: Method,
+    method: Scorer,
     dataset: FewShotDataset,
     shots: int,
     max_scores: int = MAX_SCORES,
@@ -114,7 +114,7 @@ def calibrate(
         seed: draws the heads that are asked about.
         progress: called with the number of questions done and their total.
     """
-    return fit(ask_valid(method, dataset, shots, max_scores, seed, progress))
+    return fit_calibration(ask_valid(method, dataset, shots, max_scores, seed, progress))
 
 
 def save_calibration(calibration: Calibration, folder: Path) -> None:
@@ -140,7 +140,7 @@ def load_calibration(folder: Path) -> Calibration | None:
 
 
 def ask_valid(
-    method: Method,
+    method: Scorer,
     dataset: FewShotDataset,
     shots: int,
     max_scores: int,
@@ -166,7 +166,7 @@ def ask_valid(
     return questions
 
 
-def fit(questions: Sequence[Question]) -> Calibration | None:
+def fit_calibration(questions: Sequence[Question]) -> Calibration | None:
     """Fit to questions and their answers, and measure on each task what the others teach."""
     tasks = sorted({question.task for question in questions})
     if len(tasks) < 2 or not any(question.is_right.any() for question in questions):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import SPLITS, CandidateMode, FewShotDataset, Split, Task
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.methods.protocol import Method
+from tripleshot.methods.protocol import Scorer
 
 TieRule = Literal["pessimistic", "optimistic", "realistic"]
 TIE_RULES: tuple[TieRule, ...] = get_args(TieRule)
@@ -114,7 +114,7 @@ class Evaluation:
 
 
 def evaluate(
-    method: Method,
+    method: Scorer,
     dataset: FewShotDataset,
     shots: int,
     split: Split = "test",
@@ -190,7 +190,7 @@ def _only_heads(dataset: FewShotDataset, task: Task, shots: int, heads: list[int
 
 
 def _rank_task(
-    method: Method,
+    method: Scorer,
     task: Task,
     shots: int,
     pool: npt.NDArray[np.int32],
@@ -216,7 +216,7 @@ def _rank_task(
     return ranked
 
 
-def checked_scores(method: Method, task: Task, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+def checked_scores(method: Scorer, task: Task, support: IntArray, head: int, tails: IntArray) -> FloatArray:
     """Ask a method for scores and refuse what cannot be ranked: a wrong shape or NaN."""
     scores = np.asarray(method.score(support, head, tails))
     if scores.shape != tails.shape:

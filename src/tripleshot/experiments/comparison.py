@@ -7,27 +7,25 @@ it is finished, the result; a comparison that was interrupted goes on where it w
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from safetensors import safe_open
-
 from tripleshot.datasets.dataset import FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, sample_queries
-from tripleshot.evaluation.results import RESULT, RUNS, EvaluationSpec, command, commit, describe, write_json
+from tripleshot.evaluation.results import RESULT, RUNS, EvaluationSpec, describe, write_json
 from tripleshot.experiments.variants import MARK, STARTS, Variant, preset_of
-from tripleshot.methods import METHODS, find_method
-from tripleshot.methods.protocol import Method, settings_of
-from tripleshot.training.checkpoints import WEIGHTS
-from tripleshot.training.fit import time_limit
+from tripleshot.methods import METHODS, find_method, settings_of
+from tripleshot.methods.protocol import Method
+from tripleshot.training.budget import write_budget
+from tripleshot.training.checkpoints import count_weights
+from tripleshot.training.fit import train_run
 from tripleshot.training.log import LOG, describe_training, read_log
-from tripleshot.training.runs import CONFIG, RunConfig, load_config, require_same_data, save_config, save_vocabulary
-from tripleshot.training.trainer import Observer, StoppedError
+from tripleshot.training.runs import CONFIG, load_config, require_same_data
+from tripleshot.training.trainer import StoppedError, TrainingCallback
 
 SHORTER = "after-"  # begins the name of a folder with trainings that were given less time
 EVERYTHING = (*METHODS, "metar@pre-train")
@@ -117,8 +115,8 @@ class Plan:
 class Reporter(Protocol):
     """Shows how far a cell is."""
 
-    def training(self, cell: Cell) -> AbstractContextManager[Observer | None]:
-        """Give someone who watches a training."""
+    def training(self, cell: Cell) -> AbstractContextManager[TrainingCallback | None]:
+        """Give what is told about every step."""
         ...
 
     def testing(self, cell: Cell) -> AbstractContextManager[Callable[[int, int], None] | None]:
@@ -155,11 +153,9 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
 
 
 def _fit(plan: Plan, cell: Cell, dataset: FewShotDataset) -> tuple[Method, EvaluationSpec]:
-    method = find_method(cell.method).make()
-    method.fit(dataset, cell.shots)
-    settings = settings_of(method)
-    _describe(plan, cell, dataset, settings)
-    return method, EvaluationSpec(cell.method, cell.shots, plan.split, config=settings)
+    is_begun = (plan.folder(cell) / CONFIG).exists()
+    method = train_run(cell.method, dataset, cell.shots, plan.folder(cell), data=plan.data, resume=is_begun)
+    return method, EvaluationSpec(cell.method, cell.shots, plan.split, config=settings_of(method))
 
 
 def train_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) -> tuple[Method, dict[str, Any]]:
@@ -177,13 +173,20 @@ def train_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Report
     is_begun = (folder / CONFIG).exists()
     if is_begun:
         _require_same(plan, cell, dataset)
-    else:
-        _describe(plan, cell, dataset, settings)
-        save_vocabulary(dataset.graph, folder)
-    method = find_method(cell.method).make_with(settings, plan.device)
     try:
-        with reporter.training(cell) as observer, time_limit(plan.budget):
-            method.fit(dataset, cell.shots, folder, is_begun, observer)
+        with reporter.training(cell) as callback:
+            method = train_run(
+                cell.method,
+                dataset,
+                cell.shots,
+                folder,
+                data=plan.data,
+                settings=settings,
+                device=plan.device,
+                resume=is_begun,
+                budget=plan.budget,
+                callback=callback,
+            )
     except StoppedError:
         raise StoppedError(f"stopped in {cell}; the same command goes on from there") from None
     config = load_config(folder)
@@ -211,35 +214,6 @@ def describe_pretraining(run: Path) -> dict[str, float]:
     return {"spent": ends[0].get("spent", ends[0]["seconds"]), "seconds": ends[0]["seconds"]}
 
 
-def count_weights(folder: Path) -> int:
-    """Return how many numbers a run has learned."""
-    with safe_open(folder / WEIGHTS, framework="np") as file:
-        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
-
-
-def _describe(plan: Plan, cell: Cell, dataset: FewShotDataset, settings: dict[str, Any]) -> None:
-    config = RunConfig(
-        cell.method,
-        settings,
-        cell.shots,
-        plan.data,
-        dataset.name,
-        dataset.content_hash,
-        command(),
-        commit(),
-        plan.budget if find_method(cell.method).learns else 0.0,
-    )
-    save_config(config, plan.folder(cell))
-
-
-def budget_name(seconds: float) -> str:
-    """Write a budget as a person would give it: 90s, 5m, 1h30m."""
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    parts = ((hours, "h"), (minutes, "m"), (rest, "s"))
-    return "".join(f"{number:g}{unit}" for number, unit in parts if number)
-
-
 def _require_same(plan: Plan, cell: Cell, dataset: FewShotDataset) -> None:
     """Refuse to put results side by side that were made under other conditions."""
     folder = plan.folder(cell)
@@ -248,7 +222,7 @@ def _require_same(plan: Plan, cell: Cell, dataset: FewShotDataset) -> None:
     if not find_method(cell.method).learns:
         return
     if found.budget != plan.budget:
-        was, wanted = budget_name(found.budget), budget_name(plan.budget)
+        was, wanted = write_budget(found.budget), write_budget(plan.budget)
         raise InputError(f"{folder}: was given {was}, not {wanted}; go on with --budget {was}, or in another folder")
     expected = json.loads(json.dumps(plan.settings(cell)))
     defaults = {field.name: field.default for field in fields(find_method(cell.method).settings)}

@@ -11,10 +11,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tripleshot.experiments.comparison import budget_name
 from tripleshot.experiments.comparison_figure import UNTRAINED, Label, write_labels
 from tripleshot.experiments.comparison_table import Comparison, Row, short
 from tripleshot.experiments.figures import finish, look, save
+from tripleshot.training.budget import write_budget
 
 
 def over_time_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _row_of(method: str, comparison: Comparison) -> Row:
 
 def over_time_table(comparisons: Sequence[Comparison]) -> list[list[str]]:
     """Lay out MRR, headings first, a column for each budget; a method that does not learn needs none."""
-    headings = ["method", "untrained", *(budget_name(each.budget) for each in comparisons)]
+    headings = ["method", "untrained", *(write_budget(each.budget) for each in comparisons)]
     return [headings, *([row.method, *_figures(row, comparisons)] for row in comparisons[-1].rows)]
 
 

@@ -1,14 +1,18 @@
-"""The one table of names: everything that can score."""
+"""The one table of names: everything that can score.
 
-from dataclasses import dataclass, fields
+A method of another package is found by its entry point in the group `tripleshot.methods`.
+"""
+
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import cache
 from importlib import import_module
-from pathlib import Path
+from importlib.metadata import entry_points
 from typing import Any
 
-from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, nearest
-from tripleshot.methods.protocol import LearningMethod, Method
-from tripleshot.training.runs import RunConfig, load_config, require_known_names, require_same_data
+from tripleshot.methods.protocol import Method
+
+ENTRY_POINTS = "tripleshot.methods"
 
 
 @dataclass(frozen=True)
@@ -29,135 +33,122 @@ class MethodEntry:
     learns: bool = False
     variant: str = ""
 
-    def make(self) -> Method:
-        """Return the method with its default settings, not yet fitted."""
-        return self._class()()
-
-    def make_with(self, settings: dict[str, Any], device: str = "cpu") -> LearningMethod:
-        """Return a method that learns, with these settings."""
-        return self._class().with_settings(settings, device)
-
-    def restore(self, config: RunConfig, folder: Path, dataset: FewShotDataset, device: str = "cpu") -> Method:
-        """Return the method of a run, ready to score on a dataset: with its weights, or fitted if it does not learn."""
+    def create(self, settings: dict[str, Any] | None = None, device: str = "cpu") -> Method:
+        """Return a fresh method; None takes its default settings, which are the `fast` preset of one that learns."""
+        found = self.method_class()
         if not self.learns:
-            method = self._class()(**config.settings)
-            method.fit(dataset, config.shots)
-            return method
-        known = {field.name for field in fields(self.settings)}
-        if unknown := ", ".join(sorted(config.settings.keys() - known)):
-            raise InputError(
-                f"{folder}: was trained by another version, with settings that are not known here: {unknown}"
-            )
-        learned = self.make_with(config.settings, device)
-        learned.restore(dataset, folder)
-        return learned
+            return found(**(settings or {}))
+        return found(device=device) if settings is None else found.with_settings(settings, device)
 
     @property
     def settings(self) -> type:
         """The class of the settings of a method that learns."""
-        return self._class().Settings
+        return self.method_class().Settings
+
+    def setting_names(self) -> set[str]:
+        """Return the names of the method's settings."""
+        if self.learns:
+            return {field.name for field in fields(self.settings)}
+        return {field.name for field in fields(self.method_class()) if field.init}
 
     def preset(self, name: str) -> Any:  # noqa: ANN401 (each method has settings of its own)
         """Return settings to start from."""
-        presets = self._class().presets
+        presets = self.method_class().presets
         if name not in presets:
             raise InputError(f"there is no preset {name!r}, there are {', '.join(presets)}{nearest(name, [*presets])}")
         return presets[name]()
 
-    def _class(self) -> Any:  # noqa: ANN401 (the classes share a protocol, not a base)
+    def method_class(self) -> Any:  # noqa: ANN401 (the classes share a protocol, not a base)
+        """Import the class of the method."""
         module, _, name = self.place.partition(":")
-        found = getattr(import_module(f"tripleshot.methods.{module}"), name)
+        found = getattr(import_module(module), name)
         return found(self.variant) if self.variant else found
 
 
-def _embedding(variant: str, summary: str) -> MethodEntry:
-    return MethodEntry("embedding", summary, "embedding.method:EmbeddingFamily", learns=True, variant=variant)
+def _entry(kind: str, place: str, summary: str) -> MethodEntry:
+    """Return an entry of this package; every method learns but the training-free ones."""
+    return MethodEntry(kind, summary, f"{__name__}.{place}", learns=kind != TRAINING_FREE)
 
 
+TRAINING_FREE = "evidence"
 METHODS: dict[str, MethodEntry] = {
-    "degree": MethodEntry("evidence", "entities with more edges first, whatever is asked", "evidence.baselines:Degree"),
-    "support-frequency": MethodEntry(
-        "evidence", "tails of the examples first, then by degree", "evidence.baselines:SupportFrequency"
+    "degree": _entry("evidence", "evidence.baselines:Degree", "entities with more edges first, whatever is asked"),
+    "support-frequency": _entry(
+        "evidence", "evidence.baselines:SupportFrequency", "tails of the examples first, then by degree"
     ),
-    "linked": MethodEntry(
-        "evidence", "linked to the head, then tails of the examples, then by degree", "evidence.baselines:Linked"
+    "linked": _entry(
+        "evidence", "evidence.baselines:Linked", "linked to the head, then tails of the examples, then by degree"
     ),
-    "evidence": MethodEntry(
-        "evidence", "links, paths that the examples share and support frequency, added", "evidence.baselines:Evidence"
+    "evidence": _entry(
+        "evidence", "evidence.baselines:Evidence", "links, paths that the examples share and support frequency, added"
     ),
-    "rscl": MethodEntry(
-        "neural", "relation-specific context learning, the paper's model", "rscl.method:RSCLMethod", learns=True
+    "rscl": _entry("neural", "rscl.method:RSCLMethod", "relation-specific context learning, the paper's model"),
+    "evidence-net": _entry(
+        "neural", "evidence.evidence_net:EvidenceNet", "a network that weighs links, paths, examples and similarity"
     ),
-    "evidence-net": MethodEntry(
-        "neural",
-        "a network that weighs links, paths, examples and likeness",
-        "evidence.evidence_net:RSCLPlusMethod",
-        learns=True,
+    "metar": _entry(
+        "few-shot", "fewshot.metar:MetaRMethod", "a relation's vector from its examples, moved by their gradient"
     ),
-    "metar": MethodEntry(
-        "few-shot",
-        "a relation's vector from its examples, moved by their gradient",
-        "fewshot.metar:MetaRMethod",
-        learns=True,
+    "gana": _entry(
+        "few-shot", "fewshot.gana:GANAMethod", "MetaR with gated neighbors, an LSTM over examples, hyperplanes"
     ),
-    "gana": MethodEntry(
-        "few-shot",
-        "MetaR with gated neighbors, an LSTM over examples, hyperplanes",
-        "fewshot.gana:GANAMethod",
-        learns=True,
+    "gmatching": _entry(
+        "few-shot", "fewshot.gmatching:GMatchingMethod", "mean of the neighbors, pairs matched by an LSTM"
     ),
-    "gmatching": MethodEntry(
-        "few-shot", "mean of the neighbors, pairs matched by an LSTM", "fewshot.gmatching:GMatchingMethod", learns=True
+    "fsrl": _entry("few-shot", "fewshot.fsrl:FSRLMethod", "GMatching with attention to neighbors and to examples"),
+    "faan": _entry("few-shot", "fewshot.faan:FAANMethod", "neighbors and examples that fit the pair, a transformer"),
+    "transe": _entry("embedding", "embedding.method:TransE", "a relation is a translation: h + r near t"),
+    "transh": _entry("embedding", "embedding.method:TransH", "TransE on a hyperplane of each relation"),
+    "transr": _entry("embedding", "embedding.method:TransR", "TransE in a space of each relation"),
+    "rescal": _entry("embedding", "embedding.method:RESCAL", "a relation is a matrix: h M t"),
+    "distmult": _entry("embedding", "embedding.method:DistMult", "a relation weighs each dimension: the sum of h r t"),
+    "complex": _entry(
+        "embedding", "embedding.method:ComplEx", "DistMult with complex numbers, which tell heads from tails"
     ),
-    "fsrl": MethodEntry(
-        "few-shot", "GMatching with attention to neighbors and to examples", "fewshot.fsrl:FSRLMethod", learns=True
-    ),
-    "faan": MethodEntry(
-        "few-shot", "neighbors and examples that fit the pair, a transformer", "fewshot.faan:FAANMethod", learns=True
-    ),
-    "transe": _embedding("transe", "a relation is a translation: h + r near t"),
-    "transh": _embedding("transh", "TransE on a hyperplane of each relation"),
-    "transr": _embedding("transr", "TransE in a space of each relation"),
-    "rescal": _embedding("rescal", "a relation is a matrix: h M t"),
-    "distmult": _embedding("distmult", "a relation weighs each dimension: the sum of h r t"),
-    "complex": _embedding("complex", "DistMult with complex numbers, which tell heads from tails"),
 }
 
 
 PYKEEN = "pykeen:"
 
 
+@cache
+def plugins() -> dict[str, MethodEntry]:
+    """Return the methods of other packages, by the names of their entry points."""
+    found = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        made = point.load()
+        summary = (made.__doc__ or point.value).strip().splitlines()[0]
+        found[point.name] = MethodEntry("plugin", summary, point.value, learns=hasattr(made, "stages"))
+    return found
+
+
 def find_method(name: str) -> MethodEntry:
     """Return the table's entry for a name; `pykeen:` and the name of one of its models is a method, too."""
     if name.startswith(PYKEEN) and name != PYKEEN:
         model = name.removeprefix(PYKEEN)
-        return MethodEntry("pykeen", f"{model} as PyKEEN has it", "embedding.pykeen:PyKEENFamily", True, model)
-    if name not in METHODS:
-        raise InputError(f"unknown method {name!r}, there are {', '.join(METHODS)}{nearest(name, list(METHODS))}")
-    return METHODS[name]
+        place = "tripleshot.methods.embedding.pykeen:pykeen_method"
+        return MethodEntry("pykeen", f"{model} as PyKEEN has it", place, True, model)
+    every = METHODS if name in METHODS else {**METHODS, **plugins()}
+    if name not in every:
+        raise InputError(f"unknown method {name!r}, there are {', '.join(every)}{nearest(name, list(every))}")
+    return every[name]
 
 
-def make_method(name: str) -> Method:
-    """Return a fresh method by its name."""
-    return find_method(name).make()
+def create_method(name: str, settings: dict[str, Any] | None = None, device: str = "cpu") -> Method:
+    """Return a fresh method by its name, with settings in place of its defaults."""
+    return find_method(name).create(settings, device)
 
 
-def load_run(
-    folder: Path, dataset: FewShotDataset, device: str = "cpu", same_data: bool = True
-) -> tuple[Method, RunConfig]:
-    """Return the method of a run, ready to score, and what the run is.
+def settings_of(method: Method) -> dict[str, Any]:
+    """Return the settings that a method was made with, as a run keeps them."""
+    settings = getattr(method, "settings", None)
+    if is_dataclass(settings) and not isinstance(settings, type):
+        return asdict(settings)
+    if not is_dataclass(method):
+        return {}
+    return {field.name: getattr(method, field.name) for field in fields(method) if field.init}
 
-    Args:
-        folder: that `tripleshot train` has written.
-        dataset: to score on.
-        device: where to compute.
-        same_data: refuse any data but those of the training, as an honest evaluation must. Otherwise entities and
-            relations are matched by name, and those that are new to the run are counted in an `InputWarning`.
-    """
-    config = load_config(folder)
-    entry = find_method(config.method)
-    if same_data:
-        require_same_data(config, dataset)
-    elif entry.learns:
-        require_known_names(config, dataset, folder)
-    return entry.restore(config, folder, dataset, device), config
+
+def list_methods() -> list[str]:
+    """Return the names of all methods, those of other packages included."""
+    return [*METHODS, *plugins()]

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler, Regime, TaskBatchSampler
 from tripleshot.errors import InputError
-from tripleshot.methods.settings import LearningSettings
-from tripleshot.training.schedules import Schedule
+from tripleshot.methods.settings import Schedule, TrainingSettings
 
 
 @dataclass(frozen=True)
-class EpisodeSettings(LearningSettings):
+class EpisodeSettings(TrainingSettings):
     """What a method that learns from episodes has to be told.
 
     Attributes:

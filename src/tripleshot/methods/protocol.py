@@ -1,23 +1,18 @@
 """The one contract that every method keeps, from counting links to RSCL.
 
-Evaluating, answering, serving and the paper's tables are written against it once.
+Evaluation, answering, serving and the paper's tables are written against it once.
 """
 
-from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 
-class Method(Protocol):
+class Scorer(Protocol):
     """Something that scores tails for a head, given examples of a relation it may never have seen."""
-
-    def fit(self, dataset: FewShotDataset, shots: int) -> None:
-        """Learn from the background graph and the train tasks; choose on the valid tasks; never look at test."""
-        ...
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails, higher is better.
@@ -33,38 +28,20 @@ class Method(Protocol):
         ...
 
 
-class LearningMethod(Method, Protocol):
-    """A method that is trained, and whose weights can be kept."""
+class Method(Scorer, Protocol):
+    """A scorer that looks at one graph."""
 
-    def fit(
-        self,
-        dataset: FewShotDataset,
-        shots: int,
-        folder: Path | None = None,
-        resume: bool = False,
-        observer: Any = None,  # noqa: ANN401 (a training.Observer; methods stand below the trainer)
-    ) -> None:
-        """Learn, choose on the valid tasks, and keep weights, checkpoint and log in a folder.
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """The graph that the method looks at: the background, perhaps with more relations; the entities are the same.
 
-        Args:
-            dataset: background, train tasks to learn from, valid tasks to choose on.
-            shots: K.
-            folder: None keeps nothing on disk.
-            resume: go on from the checkpoint in the folder.
-            observer: is told about every step.
+        Whoever decodes a relation id that the method has named asks this graph.
         """
         ...
 
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
-        """Take the weights of a run that was trained on this dataset."""
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
+        """Look at the background graph; a method that learns makes an untrained network for its names."""
         ...
-
-
-def settings_of(method: Method) -> dict[str, Any]:
-    """Return the settings that a method was made with, if it is no more than its settings."""
-    if not is_dataclass(method):
-        return {}
-    return {field.name: getattr(method, field.name) for field in fields(method) if field.init}
 
 
 @dataclass(frozen=True)
@@ -91,23 +68,8 @@ class ExplainingMethod(Method, Protocol):
         ...
 
 
-@runtime_checkable
-class SeeingMethod(Method, Protocol):
-    """A method that says which graph it looks at."""
-
-    @property
-    def graph(self) -> KnowledgeGraph:
-        """The background, perhaps with more relations; the entities are the same."""
-        ...
-
-
-def graph_of(method: Method, dataset: FewShotDataset) -> KnowledgeGraph:
-    """Return the graph that a method looks at: what its explanations are about."""
-    return method.graph if isinstance(method, SeeingMethod) else dataset.graph
-
-
 @dataclass(frozen=True, eq=False)
-class Surroundings:
+class Neighborhood:
     """The neighbors of one entity that a method looked at, direct ones first.
 
     Attributes:
@@ -136,8 +98,8 @@ class Attention:
             then the tail's pairs from the nearest to the outermost (relation, entity).
     """
 
-    of_head: Surroundings
-    of_tail: Surroundings
+    of_head: Neighborhood
+    of_tail: Neighborhood
     global_examples: FloatArray | None = None
     local_examples: FloatArray | None = None
     layers: FloatArray | None = None

@@ -1,72 +1,75 @@
-"""What every method that learns step by step has to be told."""
+"""Settings of methods that learn: each carries its bounds and its help, from which checks and flags are made."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Literal
 
 from tripleshot.errors import InputError
-from tripleshot.training.schedules import Schedule
 
-AT_LEAST_ONE = (
-    "validate_every",
-    "checkpoint_every",
-    "batch_size",
-    "pretraining_batch_size",
-    "batch_contexts",
-    "relations_per_step",
-    "num_negatives",
-    "num_layers",
-    "num_heads",
-    "width",
-    "hidden_width",
-    "lstm_width",
-    "max_neighbors",
-)
-"""Settings, of whatever method, that 0 makes no sense for; no other number is negative, either."""
+Schedule = Literal["stepwise", "once", "linear", "constant"]
+"""How the learning rate goes down; see `training.optimization`."""
 
-SHARES = ("dropout", "_share")  # how the names of numbers between 0 and 1 end
+OptimizerKind = Literal["adam", "adagrad"]
+"""What updates the weights."""
+
+HELP, AT_LEAST, AT_MOST = "help", "at_least", "at_most"
+
+
+def setting(default: Any, help: str, *, at_least: float = 0, at_most: float = float("inf")) -> Any:  # noqa: ANN401
+    """Return a field of a settings class: its default, one sentence of help, and the bounds of a number.
+
+    A subclass that only changes the default writes `name: type = default`; help and bounds stay.
+    """
+    return field(default=default, metadata={HELP: help, AT_LEAST: at_least, AT_MOST: at_most})
+
+
+def share(default: float, help: str) -> Any:  # noqa: ANN401
+    """Return a field for a number between 0 and 1."""
+    return setting(default, help, at_most=1)
+
+
+def count(default: int, help: str) -> Any:  # noqa: ANN401
+    """Return a field for a number that must be 1 or more."""
+    return setting(default, help, at_least=1)
+
+
+def described_fields(settings: type) -> Iterator[tuple[Field, dict[str, Any]]]:
+    """Give each field of a settings class with its metadata, which may stand in a class that it inherits from."""
+    ancestors = [kind.__dict__.get("__dataclass_fields__", {}) for kind in settings.__mro__]
+    for own in fields(settings):
+        described = (known[own.name].metadata for known in ancestors if own.name in known)
+        yield own, dict(next((metadata for metadata in described if HELP in metadata), {}))
 
 
 @dataclass(frozen=True)
-class LearningSettings:
-    """How long, how fast and how carefully watched a training is.
+class TrainingSettings:
+    """How long, how fast and how carefully watched a training is."""
 
-    Attributes:
-        steps: training steps.
-        learning_rate: of the optimizer, which is Adam unless a setting says otherwise.
-        schedule: how the learning rate goes down.
-        warmup: steps over which it rises.
-        clip: largest gradient norm; 0 does not clip.
-        validate_every: steps between validations.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        patience: validations without a better one before training stops; 0 never stops early.
-        checkpoint_every: steps between checkpoints.
-        seed: of everything random.
-    """
-
-    steps: int = 10_000
-    learning_rate: float = 1e-3
-    schedule: Schedule = "linear"
-    warmup: int = 200
-    clip: float = 0.0
-    validate_every: int = 1000
-    valid_queries: int = 500
-    patience: int = 5
-    checkpoint_every: int = 1000
-    seed: int = 0
+    steps: int = setting(10_000, "training steps")
+    learning_rate: float = setting(1e-3, "of the optimizer, which is Adam unless a setting says otherwise")
+    schedule: Schedule = setting("linear", "how the learning rate goes down")
+    warmup: int = setting(200, "steps over which it rises")
+    clip: float = setting(0.0, "largest gradient norm; 0 does not clip")
+    validate_every: int = count(1000, "steps between validations")
+    valid_queries: int = setting(500, "valid queries per validation, the same ones each time; 0 takes all")
+    patience: int = setting(5, "validations without a better one before training stops; 0 never stops early")
+    checkpoint_every: int = count(1000, "steps between checkpoints")
+    seed: int = setting(0, "of everything random")
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, int | float):
-                _check_number(field.name, value)
+        for own, described in described_fields(type(self)):
+            value = getattr(self, own.name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                check_bounds(own.name, value, described.get(AT_LEAST, 0), described.get(AT_MOST, float("inf")))
         num_queries, num_relations = (getattr(self, name, 1) for name in ("batch_size", "relations_per_step"))
         if num_queries % num_relations:
             raise InputError(f"relations_per_step must divide batch_size, {num_queries}")
 
 
-def _check_number(name: str, value: float) -> None:
-    """Refuse what makes no sense before hours are spent on it."""
-    if name.endswith(SHARES) and not 0 <= value <= 1:
+def check_bounds(name: str, value: float, at_least: float, at_most: float) -> None:
+    """Refuse a number that makes no sense before hours are spent on it."""
+    if at_most == 1 and not at_least <= value <= at_most:
         raise InputError(f"{name} is a share between 0 and 1, not {value}")
-    least = int(name in AT_LEAST_ONE)
-    if not least <= value < float("inf"):
-        raise InputError(f"{name} must be {least} or more, not {value}")
+    if not at_least <= value < float("inf") or value > at_most:
+        bounds = f"{at_least:g} or more" if at_most == float("inf") else f"between {at_least:g} and {at_most:g}"
+        raise InputError(f"{name} must be {bounds}, not {value}")

@@ -5,105 +5,86 @@ validates ten times, whatever the budget: a tenth of the stage's time apart; a l
 falls over its time. So every method, fast or slow, goes through its whole schedule in the same time.
 """
 
+import re
 from collections.abc import Sequence
-from typing import Protocol
+from datetime import timedelta
 
+from tripleshot.errors import InputError
+from tripleshot.methods.trainable import Stage
 from tripleshot.training.checkpoints import TrainingProgress
 
 MAX_VALIDATING = 0.25  # of the time of a stage; validations that would take more wait
+UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
 
-class Paced(Protocol):
-    """What a pace needs to know of a stage."""
+class Budget:
+    """Says where in its stage a training is.
 
-    @property
-    def steps(self) -> int:
-        """How many it has, or, with a budget, how much of it is this stage's beside the others'."""
-        ...
+    By steps, every step counts the same. By time, every second does, and stages share the budget in proportion to their
+    steps; a stage then ends when its time is up but for a last validation, expected to take as long as the others did
+    on average.
+    """
 
-    @property
-    def validates(self) -> bool:
-        """Whether it has validations."""
-        ...
+    def __init__(
+        self, stages: Sequence[Stage], progress: TrainingProgress, validate_every: int, seconds: float = 0.0
+    ) -> None:
+        """Look at the stage that is running.
 
-
-class Pace(Protocol):
-    """Says where in its stage a training is."""
+        Args:
+            stages: all of the training's.
+            progress: where it is.
+            validate_every: steps between validations.
+            seconds: for all stages together; 0 goes by steps.
+        """
+        stage = stages[progress.stage]
+        self.steps, self.validates = stage.steps, stage.validates
+        self.progress, self.validate_every, self.seconds = progress, validate_every, seconds
+        share = sum(one.steps for one in stages[: progress.stage + 1]) / max(sum(one.steps for one in stages), 1)
+        self.end = seconds * share
 
     def position(self) -> float:
         """Return how far the stage has come, from 0 to its number of steps."""
-        ...
-
-    def is_over(self) -> bool:
-        """Tell whether the stage has come to its end."""
-        ...
-
-    def is_time_to_validate(self) -> bool:
-        """Tell whether the interval between validations has passed."""
-        ...
-
-
-class StepPace:
-    """Every step counts the same."""
-
-    def __init__(self, stages: Sequence[Paced], progress: TrainingProgress, validate_every: int) -> None:
-        self.steps = stages[progress.stage].steps
-        self.progress, self.validate_every = progress, validate_every
-
-    def position(self) -> float:
-        """Return the number of steps done."""
-        return self.progress.step
-
-    def is_over(self) -> bool:
-        """Tell whether all steps are done."""
-        return self.progress.step >= self.steps
-
-    def is_time_to_validate(self) -> bool:
-        """Tell whether the interval has passed with this step, or the last step is done."""
-        return self.progress.step % self.validate_every == 0 or self.is_over()
-
-
-class TimePace:
-    """Every second counts the same; stages share the budget in proportion to their steps.
-
-    A stage ends when its time is up but for a last validation, expected to take as long as the others did on average.
-    """
-
-    def __init__(self, stages: Sequence[Paced], progress: TrainingProgress, validate_every: int, budget: float) -> None:
-        stage = stages[progress.stage]
-        self.steps, self.validates = stage.steps, stage.validates
-        share = sum(stage.steps for stage in stages[: progress.stage + 1]) / sum(stage.steps for stage in stages)
-        self.end = budget * share
-        self.progress, self.validate_every = progress, validate_every
-
-    def position(self) -> float:
-        """Return the share of the stage's time that is used, as if it were steps."""
-        used, given = self.progress.spent - self.progress.stage_began, self.end - self.progress.stage_began
+        state = self.progress
+        if not self.seconds:
+            return state.step
+        used, given = state.spent - state.stage_began, self.end - state.stage_began
         return self.steps * min(1.0, used / given) if given > 0 else float(self.steps)
 
     def is_over(self) -> bool:
-        """Tell whether the time is up."""
+        """Tell whether the stage has come to its end."""
         state = self.progress
+        if not self.seconds:
+            return state.step >= self.steps
         last = state.validating / state.validations if self.validates and state.validations else 0.0
         return state.spent + last >= self.end
 
     def is_time_to_validate(self) -> bool:
-        """Tell whether the interval has passed and validations have not taken too much time, or the time is up."""
+        """Tell whether the interval between validations has passed, and they have not taken too much of the time."""
         state = self.progress
+        if not self.seconds:
+            return state.step % self.validate_every == 0 or self.is_over()
         passed = self.position() // self.validate_every > state.validated_at // self.validate_every
         affordable = state.validating <= MAX_VALIDATING * (state.spent - state.stage_began)
         return (passed and affordable) or self.is_over()
 
 
-def pace_of(stages: Sequence[Paced], progress: TrainingProgress, validate_every: int, budget: float) -> Pace:
-    """Return the pace of the stage that is running.
+def read_budget(budget: str | float | timedelta | None) -> float:
+    """Return a budget in seconds, 0 for none: "20m", "1h30m", "90s", a number of seconds or a timedelta."""
+    if budget is None:
+        return 0.0
+    seconds = budget.total_seconds() if isinstance(budget, timedelta) else budget
+    if isinstance(seconds, str):
+        parts = re.findall(r"(\d+(?:\.\d+)?)\s*([hms])", seconds)
+        is_whole = re.fullmatch(r"(\s*\d+(?:\.\d+)?\s*[hms])+\s*", seconds)
+        seconds = sum(float(number) * UNITS[unit] for number, unit in parts) if is_whole else 0.0
+    if not 0 < seconds < float("inf"):
+        raise InputError(f"budget: a time to train in, such as 20m, 1h30m or 90s, not {budget!r}")
+    return float(seconds)
 
-    Args:
-        stages: all of the training's.
-        progress: where it is.
-        validate_every: steps between validations.
-        budget: seconds, for all stages together; 0 goes by steps.
-    """
-    if not budget:
-        return StepPace(stages, progress, validate_every)
-    return TimePace(stages, progress, validate_every, budget)
+
+def write_budget(seconds: float) -> str:
+    """Write a budget as a person would give it: 90s, 5m, 1h30m."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "m"), (rest, "s"))
+    return "".join(f"{number:g}{unit}" for number, unit in parts if number)

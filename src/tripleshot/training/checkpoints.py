@@ -5,10 +5,10 @@ moment leaves the last good one.
 """
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,9 +16,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from tripleshot.arrays import IntArray
 from tripleshot.atomic import write_file
 from tripleshot.errors import InputError
+from tripleshot.methods.trainable import TrainedWeights
 
 WEIGHTS = "weights.safetensors"
 
@@ -29,39 +29,23 @@ def save_weights(module: nn.Module, folder: Path, name: str = WEIGHTS) -> None:
     write_file(folder / name, save(state))
 
 
-def load_weights(
-    module: nn.Module,
-    folder: Path,
-    rows: Mapping[str, IntArray] | None = None,
-    name: str = WEIGHTS,
-    only_own: bool = False,
-) -> None:
-    """Read weights that fit the module, or whose `rows`, by the name of the weights, fit it.
-
-    With `only_own` the file may hold more than the module has: an ablation starts from the whole network's.
-    """
-    path = folder / name
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read the weights of a file, by name."""
     try:
-        state = load_file(path)
-        for part, taken in (rows or {}).items():
-            state[part] = state[part][torch.from_numpy(taken)]
-        if only_own:
-            state = {part: state[part] for part in module.state_dict() if part in state}
-        module.load_state_dict(state)
+        return load_file(path)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: not readable as weights: {error}") from None
-    except RuntimeError as error:
-        raise InputError(f"{path}: belongs to another configuration: {str(error).splitlines()[-1].strip()}") from None
 
 
-def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a run's weights, by name, without reading them."""
-    path = folder / WEIGHTS
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: not readable as weights: {error}") from None
+def load_weights(module: nn.Module, folder: Path) -> None:
+    """Put the weights in a folder back into the module that they were written from."""
+    TrainedWeights(read_weights(folder / WEIGHTS), None, str(folder)).load_into(module)
+
+
+def count_weights(folder: Path) -> int:
+    """Return how many numbers a run has learned."""
+    with safe_open(folder / WEIGHTS, framework="np") as file:
+        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
 
 
 @dataclass
@@ -78,7 +62,7 @@ class TrainingProgress:
         spent: all time since the first step, earlier sittings included: steps, validations, checkpoints.
         stage_began: what was spent when the stage began.
         validating: seconds of the validations in `spent`; `validations` says how many there were.
-        validated_at: where in the stage the last validation was, in steps of its pace.
+        validated_at: where in the stage the last validation was, in steps of its budget.
         loss_sums: sums of the losses since they were last logged; `loss_count` says over how many steps.
         finished: nothing is left to do.
     """
@@ -103,7 +87,7 @@ def save_checkpoint(
     path: Path,
     module: nn.Module,
     optimizers: list[torch.optim.Optimizer],
-    chance: np.random.Generator,
+    rng: np.random.Generator,
     progress: TrainingProgress,
 ) -> None:
     """Write everything that the next step depends on."""
@@ -112,7 +96,7 @@ def save_checkpoint(
         for index, state in optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
     tensors["torch"] = torch.get_rng_state()
-    header = {"progress": asdict(progress), "numpy": chance.bit_generator.state}
+    header = {"progress": asdict(progress), "numpy": rng.bit_generator.state}
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_file(path, save(contiguous, {"state": json.dumps(header)}))
 
@@ -120,8 +104,8 @@ def save_checkpoint(
 def load_checkpoint(
     path: Path,
     module: nn.Module,
-    optimizers_of: Any,  # noqa: ANN401 (a function from the stage to its optimizers)
-    chance: np.random.Generator,
+    optimizers_of: Callable[[int], list[torch.optim.Optimizer]],
+    rng: np.random.Generator,
 ) -> tuple[list[torch.optim.Optimizer], TrainingProgress]:
     """Put a training back to where it was; `optimizers_of` makes the optimizers of a stage."""
     try:
@@ -144,7 +128,7 @@ def load_checkpoint(
             states.setdefault(int(index), {})[key] = int(value) if is_count else value
         optimizer.load_state_dict({**optimizer.state_dict(), "state": states})
     torch.set_rng_state(tensors["torch"])
-    chance.bit_generator.state = header["numpy"]
+    rng.bit_generator.state = header["numpy"]
     return optimizers, progress
 
 

@@ -37,7 +37,7 @@ def is_parallel() -> bool:
     return dist.is_initialized() and dist.get_world_size() > 1
 
 
-def from_leader(value: float) -> float:
+def broadcast(value: float) -> float:
     """Return the leader's value in every process."""
     if not is_parallel():
         return value
@@ -46,7 +46,7 @@ def from_leader(value: float) -> float:
     return float(shared)
 
 
-def anyone(flag: bool) -> bool:
+def any_rank(flag: bool) -> bool:
     """Tell, in every process alike, whether the flag is up in one of them."""
     if not is_parallel():
         return flag
@@ -73,7 +73,7 @@ class _Objective(nn.Module):
         return self.losses(*given)
 
 
-def in_parallel(module: nn.Module, losses: Callable) -> Callable:
+def wrap_ddp(module: nn.Module, losses: Callable) -> Callable:
     """Return the losses so that, after their backward pass, gradients are the mean over all processes."""
     if not is_parallel():
         return losses

@@ -1,100 +1,177 @@
-"""How a method that learns is fitted: stages of training, dev decides which weights are kept, a folder remembers."""
+"""Training a method: its stages are run, the valid tasks decide which weights are kept, a folder remembers.
+
+One function for the command line, for comparisons and for Python.
+"""
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from torch import nn
-
-from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.dataset import FewShotDataset, check_shots
+from tripleshot.errors import InputError
+from tripleshot.evaluation.calibration import MAX_SCORES, Calibration, calibrate, save_calibration
 from tripleshot.evaluation.protocol import evaluate, sample_queries, summarize
+from tripleshot.evaluation.results import command, commit
+from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
+from tripleshot.methods.trainable import Stage, TrainableMethod
 from tripleshot.training.checkpoints import load_weights, save_weights
-from tripleshot.training.trainer import Observer, Stage, Trainer, Watching
+from tripleshot.training.distributed import rank
+from tripleshot.training.log import LOG, write_log
+from tripleshot.training.runs import (
+    CONFIG,
+    RunConfig,
+    load_config,
+    load_start,
+    require_same_data,
+    save_config,
+    save_names,
+)
+from tripleshot.training.trainer import CHECKPOINT, Trainer, TrainerOptions, TrainingCallback
 
-DEV_SEED = 0  # the dev queries of a validation are the same for every run, so that their curves can be compared
-
-_BUDGET: ContextVar[float] = ContextVar("budget", default=0.0)
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Give every training in this block so many seconds in place of its number of steps; 0 limits nothing.
-
-    A budget says nothing about what a method is, so it is no setting of one: it belongs to the circumstances.
-    """
-    token = _BUDGET.set(seconds)
-    try:
-        yield
-    finally:
-        _BUDGET.reset(token)
+VALID_SEED = 0  # the valid queries of a validation are the same for every run, so that their curves can be compared
 
 
-@dataclass(frozen=True)
-class Fitting:
-    """What fitting needs to know beside the stages.
-
-    Attributes:
-        dataset: valid tasks choose the weights.
-        shots: K.
-        valid_queries: dev queries of a validation, the same ones each time; 0 takes all.
-        seed: of everything random.
-        watching: how often to validate and save, when to stop.
-        folder: where weights, checkpoint and log go; None keeps nothing on disk.
-        resume: go on from the checkpoint in the folder.
-        observer: is told about every step.
-    """
-
-    dataset: FewShotDataset
-    shots: int
-    valid_queries: int
-    seed: int
-    watching: Watching
-    folder: Path | None = None
-    resume: bool = False
-    observer: Observer | None = None
-
-
-def fit_module(
+def fit(
     method: Method,
-    module: nn.Module,
-    stages: list[Stage],
-    fitting: Fitting,
-    weights_changed: Callable[[], None] = lambda: None,
+    dataset: FewShotDataset,
+    shots: int,
+    folder: Path | None = None,
+    *,
+    resume: bool = False,
+    budget: float = 0.0,
+    callback: TrainingCallback | None = None,
 ) -> None:
-    """Train a module through its stages and leave it with the weights that were best on the valid tasks.
+    """Prepare a method for a dataset and, if it learns, train it and leave it with its best weights.
 
     Args:
-        method: scores the dev queries with the module.
-        module: what learns.
-        stages: what it goes through.
-        fitting: everything else.
-        weights_changed: is called before and after a validation, so that the method can forget what it has cached.
+        method: as `create_method` makes it.
+        dataset: background, train tasks to learn from, valid tasks to choose on; test is never looked at.
+        shots: K.
+        folder: where weights, checkpoint and log go; None keeps nothing on disk.
+        resume: go on from the checkpoint in the folder.
+        budget: seconds of training in place of the settings' number of steps; 0 goes by steps.
+        callback: is told about every step.
     """
-    chosen = sample_queries(fitting.dataset, fitting.shots, fitting.valid_queries, DEV_SEED)
+    stages = _prepare(method, dataset, shots, folder, resume)
+    if isinstance(method, TrainableMethod):
+        _run_stages(method, stages, dataset, shots, folder, resume, budget, callback)
+
+
+def train_run(
+    name: str,
+    dataset: FewShotDataset,
+    shots: int,
+    folder: Path,
+    *,
+    data: str = "",
+    settings: dict[str, Any] | None = None,
+    device: str = "cpu",
+    resume: bool = False,
+    budget: float = 0.0,
+    callback: TrainingCallback | None = None,
+) -> Method:
+    """Train a method into a folder that says what it is: `runs.load_run` loads it again.
+
+    A method that does not learn makes a run, too. Nothing is written before the method is ready to train, so that a
+    wrong setting leaves no half of a run behind.
+
+    Args:
+        name: in the table of methods.
+        dataset: to train on.
+        shots: K.
+        folder: to write.
+        data: the dataset as the user named it.
+        settings: of the method; None takes its `fast` preset.
+        device: where to compute.
+        resume: go on with the run in the folder, with its own method, settings, shots and budget.
+        budget: seconds of training in place of a number of steps; 0 goes by steps.
+        callback: is told about every step.
+    """
+    found = load_config(folder) if resume else None
+    if found is not None:
+        require_same_data(found, dataset)
+        name, settings, shots, budget = found.method, found.settings, found.shots, found.budget
+    elif (folder / CONFIG).exists():
+        raise InputError(f"{folder}: a run is there already; choose another folder, or resume it")
+    method = create_method(name, settings, device)
+    stages = _prepare(method, dataset, shots, folder, resume)
+    learns = isinstance(method, TrainableMethod)
+    if rank() == 0:
+        if found is None:
+            kept = (name, settings_of(method), shots, data, dataset.name, dataset.content_hash, command(), commit())
+            save_config(RunConfig(*kept, budget if learns else 0.0), folder)
+        save_names(method.graph, folder)
+        if not learns:
+            write_log(folder / LOG, None)
+    if isinstance(method, TrainableMethod):
+        _run_stages(method, stages, dataset, shots, folder, resume, budget, callback)
+    return method
+
+
+def calibrate_run(
+    method: Method,
+    dataset: FewShotDataset,
+    shots: int,
+    folder: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Calibration | None:
+    """Measure on the valid tasks how far scores can be trusted, and keep it with the run; None if they are too few."""
+    max_scores = MAX_SCORES if isinstance(method, TrainableMethod) else 10 * MAX_SCORES
+    calibration = calibrate(method, dataset, shots, max_scores, progress=progress)
+    if calibration is not None and folder is not None:
+        save_calibration(calibration, folder)
+    return calibration
+
+
+def _prepare(method: Method, dataset: FewShotDataset, shots: int, folder: Path | None, resume: bool) -> list[Stage]:
+    check_shots(shots)
+    method.prepare(dataset, shots)
+    if not isinstance(method, TrainableMethod):
+        return []
+    is_begun = resume and folder is not None and (folder / CHECKPOINT).exists()
+    start = getattr(method.settings, "pretrained", "")
+    if start and not is_begun:
+        method.start_from(load_start(method.starts_from, Path(start), dataset))
+    return method.stages()
+
+
+def _run_stages(
+    method: TrainableMethod,
+    stages: list[Stage],
+    dataset: FewShotDataset,
+    shots: int,
+    folder: Path | None,
+    resume: bool,
+    budget: float,
+    callback: TrainingCallback | None,
+) -> None:
+    """Train the network through its stages and leave it with the weights that were best on the valid tasks."""
+    settings, module = method.settings, method.module
+    chosen = sample_queries(dataset, shots, settings.valid_queries, VALID_SEED)
 
     def validate() -> float:
-        weights_changed()
-        mrr = summarize(evaluate(method, chosen, fitting.shots, "valid").ranks).micro["mrr"]
-        weights_changed()
+        method.clear_cache()
+        mrr = summarize(evaluate(method, chosen, shots, "valid").ranks).micro["mrr"]
+        method.clear_cache()
         return mrr
 
+    options = TrainerOptions(settings.validate_every, settings.patience, settings.checkpoint_every, method.clip)
     with tempfile.TemporaryDirectory() as temporary:
-        folder = fitting.folder or Path(temporary)
+        kept = folder or Path(temporary)
         trainer = Trainer(
             module,
             stages,
-            folder,
-            fitting.seed,
+            kept,
+            settings.seed,
             validate,
-            keep=lambda: save_weights(module, folder),
-            watching=replace(fitting.watching, budget=_BUDGET.get() or fitting.watching.budget),
-            observer=fitting.observer,
+            keep=lambda: save_weights(module, kept),
+            options=replace(options, budget=budget),
+            callback=callback,
         )
-        trainer.run(fitting.resume)
-        load_weights(module, folder)
-    weights_changed()
+        trainer.run(resume)
+        load_weights(module, kept)
+    method.clear_cache()
     module.eval()

@@ -6,7 +6,7 @@ evaluation, a resumed training) refuses another hash.
 """
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,21 @@ from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.messages import warn
 from tripleshot.graph.vocabulary import Vocabulary
+from tripleshot.methods import find_method
+from tripleshot.methods.protocol import Method
+from tripleshot.methods.trainable import (
+    PRETRAINED,
+    StartKind,
+    TrainableMethod,
+    TrainedNames,
+    TrainedWeights,
+    Vectors,
+)
+from tripleshot.training.checkpoints import WEIGHTS, read_weights
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.arrow"
-FORMER_NAMES = {"rscl+": "evidence-net"}  # a run of a method that was renamed still loads
+FORMER_NAMES = {"rscl+": "evidence-net"}
 LEAST_KNOWN = 0.5  # share of a dataset's entities that a run must know to be of use on it
 
 
@@ -61,36 +72,27 @@ def load_config(folder: Path) -> RunConfig:
     """Read what a run is."""
     path = folder / CONFIG
     try:
-        config = RunConfig(**json.loads(path.read_text(encoding="utf-8")))
+        read = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{folder}: not a run, it has no {CONFIG}") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: not readable: {error}") from None
-    if config.method not in FORMER_NAMES:
-        return config
-    name = FORMER_NAMES[config.method]
-    warn(f"{folder}: a run of {config.method!r}, which is now called {name!r}")
-    return replace(config, method=name)
+    known, needed = _config_fields()
+    if not isinstance(read, dict) or read.keys() - known or needed - read.keys():
+        raise InputError(f"{path}: does not describe a run: it needs {', '.join(sorted(needed))}, and nothing else")
+    if read["method"] in FORMER_NAMES:
+        former, read["method"] = read["method"], FORMER_NAMES[read["method"]]
+        warn(f"{folder}: was trained as {former}, which is now called {read['method']}")
+    return RunConfig(**read)
 
 
-@dataclass(frozen=True, eq=False)
-class RunVocabulary:
-    """The names that a run was trained on, in the order of its ids."""
-
-    entities: Vocabulary
-    relations: Vocabulary
-
-    def fits(self, graph: KnowledgeGraph) -> bool:
-        """Tell whether a graph has the same names with the same ids."""
-        return self.begins(graph) and len(self.relations) == graph.num_relations
-
-    def begins(self, graph: KnowledgeGraph) -> bool:
-        """Tell whether a graph has the same names with the same ids, and perhaps more relations after them."""
-        same_entities = self.entities.names.equals(graph.entities.names)
-        return same_entities and self.relations.names.equals(graph.relations.names[: len(self.relations)])
+def _config_fields() -> tuple[set[str], set[str]]:
+    """Return the names of all fields of a run's description, and of those that it must have."""
+    every = fields(RunConfig)
+    return {field.name for field in every}, {field.name for field in every if field.default is MISSING}
 
 
-def save_vocabulary(graph: KnowledgeGraph, folder: Path) -> None:
+def save_names(graph: KnowledgeGraph, folder: Path) -> None:
     """Write the names of a graph: one column of relations, then entities, and how many are relations."""
     names = [vocabulary.names for vocabulary in (graph.relations, graph.entities)]
     schema = pa.schema([("name", pa.large_string())], metadata={"num_relations": str(graph.num_relations)})
@@ -100,7 +102,7 @@ def save_vocabulary(graph: KnowledgeGraph, folder: Path) -> None:
     write_file(folder / VOCABULARY, sink.getvalue().to_pybytes())
 
 
-def load_vocabulary(folder: Path) -> RunVocabulary | None:
+def load_names(folder: Path) -> TrainedNames | None:
     """Read the names that a run was trained on; None if it keeps none."""
     path = folder / VOCABULARY
     if not path.exists():
@@ -112,7 +114,74 @@ def load_vocabulary(folder: Path) -> RunVocabulary | None:
         names = pa.concat_arrays([pa.array([], type=pa.large_string()), *table.column("name").chunks])
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise InputError(f"{path}: not readable as a vocabulary: {error}") from None
-    return RunVocabulary(Vocabulary("entity", names[num_relations:]), Vocabulary("relation", names[:num_relations]))
+    return TrainedNames(Vocabulary("entity", names[num_relations:]), Vocabulary("relation", names[:num_relations]))
+
+
+def load_trained_weights(folder: Path, name: str = WEIGHTS) -> TrainedWeights:
+    """Read the weights of a run, and the names that they belong to."""
+    return TrainedWeights(read_weights(folder / name), load_names(folder), str(folder / name))
+
+
+def load_start(kind: StartKind, folder: Path, dataset: FewShotDataset) -> Vectors | TrainedWeights:
+    """Read what a training starts from, out of the run that its setting `pretrained` names."""
+    match kind:
+        case "nothing":
+            raise InputError(f"{folder}: the method does not start from what another has learned")
+        case "vectors":
+            return _load_vectors(folder, dataset)
+        case "weights":
+            require_same_data(load_config(folder), dataset)
+            return load_trained_weights(folder)
+        case "pre-training":
+            if (folder / CONFIG).exists():
+                require_same_data(load_config(folder), dataset)
+            return load_trained_weights(folder, PRETRAINED)
+
+
+def _load_vectors(folder: Path, dataset: FewShotDataset) -> Vectors:
+    """Read the vectors of a run of an embedding method, by the names of a dataset's graph."""
+    config = load_config(folder)
+    exporter = getattr(find_method(config.method).method_class(), "export_vectors", None)
+    if exporter is None:
+        raise InputError(f"{folder}: {config.method} has no vectors to start from; TransE, DistMult, ComplEx have")
+    weights = load_trained_weights(folder)
+    if weights.names is None:
+        raise InputError(f"{folder}: has no vocabulary to find its vectors by: train it again")
+    require_known_names(config, dataset, folder)
+    return exporter(weights, dataset.graph)
+
+
+def load_run(
+    folder: Path, dataset: FewShotDataset, device: str = "cpu", same_data: bool = True
+) -> tuple[Method, RunConfig]:
+    """Return the method of a run, ready to score, and what the run is.
+
+    Args:
+        folder: that a training has written.
+        dataset: to score on.
+        device: where to compute.
+        same_data: refuse any data but those of the training, as an honest evaluation must. Otherwise entities and
+            relations are matched by name, and those that are new to the run are counted in an `InputWarning`.
+    """
+    config = load_config(folder)
+    if same_data:
+        require_same_data(config, dataset)
+    elif find_method(config.method).learns:
+        require_known_names(config, dataset, folder)
+    return restore_method(config, folder, dataset, device), config
+
+
+def restore_method(config: RunConfig, folder: Path, dataset: FewShotDataset, device: str = "cpu") -> Method:
+    """Return the method of a run, ready to score on a dataset: with its weights, or prepared if it does not learn."""
+    entry = find_method(config.method)
+    if unknown := ", ".join(sorted(config.settings.keys() - entry.setting_names())):
+        raise InputError(f"{folder}: was trained by another version, with settings that are not known here: {unknown}")
+    method = entry.create(config.settings, device)
+    if isinstance(method, TrainableMethod):
+        method.restore(dataset, load_trained_weights(folder))
+    else:
+        method.prepare(dataset, config.shots)
+    return method
 
 
 def require_same_data(config: RunConfig, dataset: FewShotDataset) -> None:
@@ -127,7 +196,7 @@ def require_known_names(config: RunConfig, dataset: FewShotDataset, folder: Path
     found = dataset.content_hash
     if found == config.data_hash:
         return
-    trained, graph = load_vocabulary(folder), dataset.graph
+    trained, graph = load_names(folder), dataset.graph
     if trained is None:
         raise _other_data(config, dataset, found)
     new_entities = int(np.sum(trained.entities.find(graph.entities.names) < 0))

@@ -12,57 +12,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from tripleshot.errors import TripleshotError
-from tripleshot.training.budget import pace_of
-from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
-from tripleshot.training.distributed import anyone, from_leader, in_parallel, rank, wait_for_all
+from tripleshot.methods.trainable import LossFunction, Stage
+from tripleshot.training.budget import Budget
+from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint, save_weights
+from tripleshot.training.distributed import any_rank, broadcast, rank, wait_for_all, wrap_ddp
 from tripleshot.training.log import LOG, shorten_log, write_log
-from tripleshot.training.optimizers import OptimizerKind, make_optimizers
-from tripleshot.training.schedules import Schedule, learning_rate
+from tripleshot.training.optimization import learning_rate, make_optimizers
 
 CHECKPOINT = "checkpoint.safetensors"
 LOG_EVERY = 100
 
-Losses = dict[str, Tensor]
-LossFunction = Callable[[int, np.random.Generator], Losses]
-
 
 @dataclass(frozen=True)
-class Stage:
-    """One phase of training, with optimizers of its own.
-
-    Attributes:
-        name: for the log.
-        losses: given the step and the random generator, returns named losses; their sum is minimised.
-        steps: how many.
-        learning_rate: of the optimizer, at its height.
-        schedule: how it goes down.
-        warmup: steps over which it rises.
-        validates: whether dev decides which weights are kept.
-        finished: what to do once it is over.
-        optimizer: what updates the weights.
-    """
-
-    name: str
-    losses: LossFunction
-    steps: int
-    learning_rate: float
-    schedule: Schedule = "stepwise"
-    warmup: int = 200
-    validates: bool = False
-    finished: Callable[[], None] | None = None
-    optimizer: OptimizerKind = "adam"
-
-
-@dataclass(frozen=True)
-class Watching:
-    """How training is watched over.
+class TrainerOptions:
+    """How often to validate and save, and when to stop.
 
     Attributes:
         validate_every: steps between validations.
@@ -70,7 +39,7 @@ class Watching:
         checkpoint_every: steps between checkpoints.
         clip: largest norm of the gradient of the dense weights; 0 does not clip.
         budget: seconds of training, validations and checkpoints included; it takes the place of the number of steps,
-            of which only the proportions are kept (see `pacing`). 0 trains for the stages' steps.
+            of which only the proportions are kept (see `budget`). 0 trains for the stages' steps.
     """
 
     validate_every: int = 1000
@@ -80,25 +49,30 @@ class Watching:
     budget: float = 0.0
 
 
-class Observer(Protocol):
-    """Someone who watches: the progress display."""
+@dataclass(frozen=True)
+class TrainingUpdate:
+    """What there is to tell after a step.
 
-    def begin(self, stage: Stage, step: int) -> None:
-        """A stage begins, or goes on at a step."""
-        ...
+    Attributes:
+        stage: its name, with `steps` in all.
+        step: how many are done.
+        losses: of this step, by name.
+        best_mrr: the best validation so far, -1 before the first.
+        spent: seconds since the first step, validations included.
+        budget: seconds that were given; 0 if the training goes by steps.
+    """
 
-    def advance(self, step: int, losses: dict[str, float], best_mrr: float) -> None:
-        """A step is done."""
-        ...
+    stage: str
+    steps: int
+    step: int
+    losses: dict[str, float]
+    best_mrr: float
+    spent: float
+    budget: float
 
 
-@runtime_checkable
-class ClockObserver(Observer, Protocol):
-    """An observer that also wants to know about the time, where there is a budget."""
-
-    def pass_time(self, spent: float, budget: float) -> None:
-        """So many seconds of the budget are spent."""
-        ...
+TrainingCallback = Callable[[TrainingUpdate], None]
+"""Is told about every step, when the weights have been updated and their gradients are still there."""
 
 
 class StoppedError(TripleshotError):
@@ -116,8 +90,8 @@ class Trainer:
         seed: int,
         validate: Callable[[], float],
         keep: Callable[[], None],
-        watching: Watching,
-        observer: Observer | None = None,
+        options: TrainerOptions,
+        callback: TrainingCallback | None = None,
     ) -> None:
         """Prepare a training.
 
@@ -128,13 +102,13 @@ class Trainer:
             seed: of everything random.
             validate: returns the dev MRR of the current weights.
             keep: saves the current weights as the best.
-            watching: intervals and patience.
-            observer: is told about every step.
+            options: intervals and patience.
+            callback: is told about every step.
         """
         self.module, self.stages, self.folder, self.seed = module, stages, folder, seed
-        self.validate, self.keep, self.watching, self.observer = validate, keep, watching, observer
+        self.validate, self.keep, self.options, self.callback = validate, keep, options, callback
         self.progress = TrainingProgress()
-        self.chance = np.random.default_rng([seed, rank()])
+        self.rng = np.random.default_rng([seed, rank()])
         self.optimizers: list[torch.optim.Optimizer] = []
         self._ticked = 0.0
         self._asked_to_stop = False
@@ -144,7 +118,7 @@ class Trainer:
         """Train to the end, from the beginning or from the last checkpoint."""
         path = self.folder / CHECKPOINT
         if resume and path.exists():
-            self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.chance)
+            self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.rng)
             if self._leads:
                 names = [stage.name for stage in self.stages]
                 shorten_log(self.folder / LOG, names, self.progress.stage, self.progress.step)
@@ -161,28 +135,26 @@ class Trainer:
 
     def _run_stage(self, stage: Stage) -> None:
         state = self.progress
-        if self.observer:
-            self.observer.begin(stage, state.step)
         self.module.train()
-        losses_of = in_parallel(self.module, stage.losses)
-        pace = pace_of(self.stages, state, self.watching.validate_every, self.watching.budget)
+        losses_of = wrap_ddp(self.module, stage.losses)
+        budget = Budget(self.stages, state, self.options.validate_every, self.options.budget)
         self._ticked = time.perf_counter()
-        while not pace.is_over() and not self._has_lost_patience(stage):
+        while not budget.is_over() and not self._has_lost_patience(stage):
             started = time.perf_counter()
-            losses = self._step(stage, losses_of, pace.position())
+            losses = self._step(stage, losses_of, budget.position())
             state.loss_sums = {name: state.loss_sums.get(name, 0.0) + value for name, value in losses.items()}
             state.loss_count += 1
             state.step += 1
             state.seconds += time.perf_counter() - started
             self._tick()
-            if state.step % LOG_EVERY == 0 or pace.is_over():
+            if state.step % LOG_EVERY == 0 or budget.is_over():
                 self._log({"losses": {name: total / state.loss_count for name, total in state.loss_sums.items()}})
                 state.loss_sums, state.loss_count = {}, 0
-            if stage.validates and pace.is_time_to_validate():
-                self._validate(pace.position())
-            self._tell(losses)
-            stop = anyone(self._asked_to_stop)
-            if stop or state.step % self.watching.checkpoint_every == 0:
+            if stage.validates and budget.is_time_to_validate():
+                self._validate(budget.position())
+            self._tell(stage, losses)
+            stop = any_rank(self._asked_to_stop)
+            if stop or state.step % self.options.checkpoint_every == 0:
                 self._save()
             if stop:
                 raise StoppedError(f"stopped at step {state.step} of {stage.name}; --resume goes on from there")
@@ -192,16 +164,16 @@ class Trainer:
         """Count the time since the last tick as spent, and return it. With a budget all processes go by one clock."""
         now = time.perf_counter()
         elapsed, self._ticked = now - self._ticked, now
-        if self.watching.budget:
-            elapsed = from_leader(elapsed)
+        if self.options.budget:
+            elapsed = broadcast(elapsed)
         self.progress.spent += elapsed
         return elapsed
 
-    def _tell(self, losses: dict[str, float]) -> None:
-        if self.watching.budget and isinstance(self.observer, ClockObserver):
-            self.observer.pass_time(self.progress.spent, self.watching.budget)
-        if self.observer:
-            self.observer.advance(self.progress.step, losses, self.progress.best_mrr)
+    def _tell(self, stage: Stage, losses: dict[str, float]) -> None:
+        if self.callback and self._leads:
+            state = self.progress
+            where = (stage.name, stage.steps, state.step)
+            self.callback(TrainingUpdate(*where, losses, state.best_mrr, state.spent, self.options.budget))
 
     def _step(self, stage: Stage, losses_of: LossFunction, position: float) -> dict[str, float]:
         step = self.progress.step
@@ -210,14 +182,14 @@ class Trainer:
             optimizer.zero_grad()
             for group in optimizer.param_groups:
                 group["lr"] = rate
-        losses = losses_of(step, self.chance)
+        losses = losses_of(step, self.rng)
         total = torch.stack(list(losses.values())).sum()
         if not torch.isfinite(total):
             raise TripleshotError(f"the loss of {stage.name} is {total.item()} at step {step}: lower the learning rate")
         total.backward()
-        if self.watching.clip:
+        if self.options.clip:
             dense = [p for p in self.module.parameters() if p.grad is not None and not p.grad.is_sparse]
-            nn.utils.clip_grad_norm_(dense, self.watching.clip)
+            nn.utils.clip_grad_norm_(dense, self.options.clip)
         for optimizer in self.optimizers:
             optimizer.step()
         return {name: float(value.detach()) for name, value in losses.items()}
@@ -225,7 +197,7 @@ class Trainer:
     def _validate(self, position: float) -> None:
         state = self.progress
         self.module.eval()
-        mrr = from_leader(self.validate() if self._leads else 0.0)
+        mrr = broadcast(self.validate() if self._leads else 0.0)
         self.module.train()
         state.validating += self._tick()
         state.validations += 1
@@ -239,13 +211,13 @@ class Trainer:
             state.worse_in_a_row += 1
 
     def _has_lost_patience(self, stage: Stage) -> bool:
-        return stage.validates and 0 < self.watching.patience <= self.progress.worse_in_a_row
+        return stage.validates and 0 < self.options.patience <= self.progress.worse_in_a_row
 
     def _finish_stage(self, stage: Stage) -> None:
         self.progress.loss_sums, self.progress.loss_count = {}, 0
         self._log({"finished": stage.name})
-        if stage.finished and self._leads:
-            stage.finished()
+        if stage.keep_as and self._leads:
+            save_weights(self.module, self.folder, stage.keep_as)
         if self.progress.stage + 1 < len(self.stages):
             self.progress.stage += 1
             self.progress.step = 0
@@ -262,14 +234,14 @@ class Trainer:
 
     def _save(self) -> None:
         if self._leads:
-            save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.chance, self.progress)
+            save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.rng, self.progress)
 
     def _log(self, row: dict[str, object]) -> None:
         if not self._leads:
             return
         state = self.progress
         stage = self.stages[state.stage].name
-        clock = {"spent": round(state.spent, 2)} if self.watching.budget else {}
+        clock = {"spent": round(state.spent, 2)} if self.options.budget else {}
         row = {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **clock, **row}
         write_log(self.folder / LOG, row)
 

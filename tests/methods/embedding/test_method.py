@@ -13,7 +13,8 @@ from tripleshot.methods import embedding
 from tripleshot.methods.embedding.method import EmbeddingMethod
 from tripleshot.methods.embedding.models import SCORINGS, Relations
 from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings
-from tripleshot.training.runs import RunConfig, save_config, save_vocabulary
+from tripleshot.training.fit import fit
+from tripleshot.training.runs import RunConfig, save_config, save_names
 
 QUICK = EmbeddingSettings(
     width=8,
@@ -30,7 +31,7 @@ QUICK = EmbeddingSettings(
 
 def fitted(tiny, name="transe", settings=QUICK, folder=None):
     method = EmbeddingMethod(name, settings)
-    method.fit(tiny, 3, folder)
+    fit(method, tiny, 3, folder)
     return method
 
 
@@ -73,7 +74,7 @@ def test_it_overfits_a_tiny_graph(tiny, name):
     graph = tiny.graph.without_relations(tiny.graph.relations.ids(["knows", "twin of"]))
     settings = replace(DEFAULTS[name], width=16, batch_size=64, num_negatives=8, steps=250, warmup=5, regularization=0)
     method = EmbeddingMethod(name, replace(settings, norm=2, margin=1.0))
-    method.fit(replace(tiny, graph=graph, valid=(), test=()), 3)
+    fit(method, replace(tiny, graph=graph, valid=(), test=()), 3)
     memorized = FewShotDataset("seen", graph, (), (), tiny.train)
     assert summarize(evaluate(method, memorized, 3).ranks).micro["mrr"] > 0.9
 
@@ -134,9 +135,9 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
                 raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
-        EmbeddingMethod("transr", QUICK).fit(tiny, 3, broken, observer=Impatient())
+        fit(EmbeddingMethod("transr", QUICK), tiny, 3, broken, observer=Impatient())
     resumed = EmbeddingMethod("transr", QUICK)
-    resumed.fit(tiny, 3, broken, resume=True)
+    fit(resumed, tiny, 3, broken, resume=True)
     for (name, left), right in zip(
         whole.module.state_dict().items(), resumed.module.state_dict().values(), strict=True
     ):
@@ -145,7 +146,7 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
 
 def test_a_run_goes_by_names_on_a_graph_that_has_grown(tiny, tmp_path):
     method = fitted(tiny, folder=tmp_path)
-    save_vocabulary(tiny.graph, tmp_path)
+    save_names(tiny.graph, tmp_path)
     order = np.random.default_rng(0).permutation(tiny.graph.num_entities)
     names = tiny.graph.entities.names.take(order)
     places = np.argsort(order)
@@ -172,7 +173,7 @@ def test_settings_that_make_no_sense_are_refused(change):
 def test_a_method_starts_from_the_vectors_of_another(tiny, tmp_path):
     settings = replace(QUICK, steps=3)
     first = EmbeddingMethod("transe", settings)
-    first.fit(tiny, 3, tmp_path)
+    fit(first, tiny, 3, tmp_path)
     config = RunConfig("transe", asdict(settings), 3, "tiny", tiny.name, tiny.content_hash, "train", None)
     save_config(config, tmp_path)
     later = EmbeddingMethod("transr", replace(settings, pretrained=str(tmp_path)))

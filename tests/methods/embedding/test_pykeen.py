@@ -6,6 +6,7 @@ import pytest
 from tripleshot.errors import InputError
 from tripleshot.methods import find_method
 from tripleshot.methods.embedding import pykeen as pykeen_adapter
+from tripleshot.training.fit import fit
 
 SMALL = {"width": 8, "batch_size": 32, "num_negatives": 4, "steps": 20, "validate_every": 10, "warmup": 2}
 needs_pykeen = pytest.mark.skipif(find_spec("pykeen") is None, reason="PyKEEN is not installed")
@@ -37,13 +38,13 @@ def test_an_unknown_model_suggests_the_nearest():
 @pytest.mark.parametrize("name", ["RotatE", "TransE"])
 def test_it_learns_scores_candidates_and_is_found_again_in_its_folder(tiny, tmp_path, name):
     entry = find_method(f"pykeen:{name}")
-    method = entry.make_with(SMALL)
-    method.fit(tiny, 3, tmp_path)
+    method = entry.create(SMALL)
+    fit(method, tiny, 3, tmp_path)
     support, head, tails = question(tiny)
     scores = method.score(support, head, tails)
     assert scores.shape == tails.shape
     assert np.isfinite(scores).all()
-    again = entry.make_with(SMALL)
+    again = entry.create(SMALL)
     again.restore(tiny, tmp_path)
     np.testing.assert_array_equal(again.score(support, head, tails), scores)
     alone = [method.score(support, head, tails[i : i + 1])[0] for i in range(len(tails))]
@@ -53,8 +54,8 @@ def test_it_learns_scores_candidates_and_is_found_again_in_its_folder(tiny, tmp_
 
 @needs_pykeen
 def test_a_new_relation_takes_the_trained_one_that_suits_its_examples(tiny):
-    method = find_method("pykeen:DistMult").make_with({**SMALL, "steps": 200, "learning_rate": 0.05})
-    method.fit(tiny, 3)
+    method = find_method("pykeen:DistMult").create({**SMALL, "steps": 200, "learning_rate": 0.05})
+    fit(method, tiny, 3)
     support = tiny.train[0].pairs[5:12]
     _, head, tails = question(tiny)
     scores = method.score(support, head, tails)

@@ -6,9 +6,10 @@ import pytest
 from graphs import make_graph
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.vocabulary import Vocabulary
-from tripleshot.methods import make_method
+from tripleshot.methods import create_method
 from tripleshot.methods.evidence.baselines import degree_share, is_linked, support_share
 from tripleshot.methods.protocol import ExplainingMethod
+from tripleshot.training.fit import fit
 
 
 @pytest.fixture
@@ -26,9 +27,9 @@ def graph():
 
 
 def fitted(name, graph) -> ExplainingMethod:
-    method = make_method(name)
+    method = create_method(name)
     assert isinstance(method, ExplainingMethod)
-    method.fit(FewShotDataset("d", graph, (), (), ()), 2)
+    fit(method, FewShotDataset("d", graph, (), (), ()), 2)
     return method
 
 

@@ -11,7 +11,7 @@ from graphs import make_graph
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.graph.pair_index import NOTHING
-from tripleshot.methods.evidence.evidence_net import RSCLPlusMethod
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import EvidenceFeatures
 from tripleshot.methods.evidence.kinds import CIRCUMSTANCES, GROUPS, TEXT_GROUPS, EvidenceKinds
 from tripleshot.methods.evidence.path_rules import mine_path_rules, path_scores
@@ -161,7 +161,7 @@ def test_names_that_are_alike_are_evidence_if_text_is_read():
 
 
 def test_the_weightiest_walk_of_three_steps_is_named(graph):
-    method = RSCLPlusMethod()
+    method = EvidenceNet()
     dataset = FewShotDataset("small", graph, (), (), ())
     method.prepare(dataset)
     support = graph.entities.ids(["ann", "north", "bob", "south"]).reshape(-1, 2)

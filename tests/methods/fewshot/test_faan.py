@@ -15,6 +15,7 @@ from learning_checks import (
 )
 from tripleshot.methods.fewshot.faan import FAAN, AdaptiveNeighborEncoder, FAANMethod, FAANSettings
 from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
+from tripleshot.training.fit import fit
 
 QUICK = FAANSettings(
     width=8,
@@ -109,7 +110,7 @@ def plain_scores(method, graph, support, head, tails):
 )
 def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
     method = make(**change)
-    method.fit(tiny, 3)
+    fit(method, tiny, 3)
     asked = question(tiny)
     with torch.inference_mode():
         expected = plain_scores(method, tiny.graph, *asked)
@@ -119,7 +120,7 @@ def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
 def test_a_graph_without_background_edges_can_be_learnt_from(tiny):
     bare = replace(tiny, graph=tiny.graph.without_relations(np.arange(tiny.graph.num_relations)))
     method = make(steps=2)
-    method.fit(bare, 3)
+    fit(method, bare, 3)
     assert np.isfinite(method.score(*question(bare))).all()
 
 

@@ -12,7 +12,8 @@ from tripleshot.methods.fewshot.gana import GANA, LSTM_LAYERS, GANAMethod, GANAS
 from tripleshot.methods.fewshot.gradient_step import draw_wrong_tails
 from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
 from tripleshot.methods.fewshot.vectors import SymbolVectors
-from tripleshot.training.runs import save_vocabulary
+from tripleshot.training.fit import fit
+from tripleshot.training.runs import save_names
 
 QUICK = GANASettings(
     width=16,
@@ -32,7 +33,7 @@ QUICK = GANASettings(
 
 def fitted(dataset, shots=3, **changes):
     method = GANAMethod(replace(QUICK, **changes))
-    method.fit(dataset, shots)
+    fit(method, dataset, shots)
     return method
 
 
@@ -165,8 +166,8 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
 @pytest.mark.parametrize("faithful", [False, True])
 def test_a_run_can_be_restored_also_on_a_larger_graph(tiny, tmp_path, faithful):
     method = GANAMethod(replace(QUICK, faithful=faithful))
-    method.fit(tiny, 3, tmp_path)
-    save_vocabulary(tiny.graph, tmp_path)
+    fit(method, tiny, 3, tmp_path)
+    save_names(tiny.graph, tmp_path)
     larger = replace(tiny, graph=tiny.graph.with_triples([("person:new", "likes", "city:0")]))
     for dataset in (tiny, larger):
         again = GANAMethod(method.settings)

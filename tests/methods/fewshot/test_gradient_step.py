@@ -75,7 +75,7 @@ def test_what_was_made_of_examples_is_remembered_until_it_is_forgotten():
         return last.get(np.array(support), lambda: made.append(support) or len(made))
 
     assert [ask([[1, 2]]), ask([[1, 2]]), ask([[3, 4]])] == [1, 1, 2]
-    last.forget()
+    last.clear_cache()
     assert ask([[3, 4]]) == 3
 
 

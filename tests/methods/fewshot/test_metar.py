@@ -11,7 +11,8 @@ from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.methods.fewshot.gradient_step import draw_wrong_tails
 from tripleshot.methods.fewshot.metar import MetaR, MetaRMethod, MetaRSettings
 from tripleshot.methods.fewshot.vectors import SymbolVectors
-from tripleshot.training.runs import save_vocabulary
+from tripleshot.training.fit import fit
+from tripleshot.training.runs import save_names
 
 QUICK = MetaRSettings(
     width=16,
@@ -29,7 +30,7 @@ QUICK = MetaRSettings(
 
 def fitted(dataset, shots=3, **changes):
     method = MetaRMethod(replace(QUICK, **changes))
-    method.fit(dataset, shots)
+    fit(method, dataset, shots)
     return method
 
 
@@ -128,7 +129,7 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
 
 def test_a_run_can_be_restored_whatever_its_number_of_examples(tiny, tmp_path):
     method = MetaRMethod(QUICK)
-    method.fit(tiny, 2, tmp_path)
+    fit(method, tiny, 2, tmp_path)
     again = MetaRMethod(QUICK)
     again.restore(tiny, tmp_path)
     np.testing.assert_array_equal(again.score(*question(tiny, 2)), method.score(*question(tiny, 2)))
@@ -136,8 +137,8 @@ def test_a_run_can_be_restored_whatever_its_number_of_examples(tiny, tmp_path):
 
 def test_on_a_larger_graph_entities_are_found_by_name_and_new_ones_stand_at_the_origin(tiny, tmp_path):
     method = MetaRMethod(QUICK)
-    method.fit(tiny, 3, tmp_path)
-    save_vocabulary(tiny.graph, tmp_path)
+    fit(method, tiny, 3, tmp_path)
+    save_names(tiny.graph, tmp_path)
     larger = replace(tiny, graph=tiny.graph.with_triples([("person:new", "lives in", "city:0")]))
     again = MetaRMethod(QUICK)
     again.restore(larger, tmp_path)

@@ -8,16 +8,17 @@ from tripleshot.errors import InputError, InputWarning
 from tripleshot.methods.embedding.method import EmbeddingMethod
 from tripleshot.methods.embedding.settings import EmbeddingSettings
 from tripleshot.methods.fewshot.pretrained import load_vectors
-from tripleshot.training.runs import RunConfig, save_config, save_vocabulary
+from tripleshot.training.fit import fit
+from tripleshot.training.runs import RunConfig, save_config, save_names
 
 SMALL = EmbeddingSettings(width=6, batch_size=8, num_negatives=2, steps=2, warmup=0)
 
 
 def train(name, dataset, folder):
     method = EmbeddingMethod(name, SMALL)
-    method.fit(dataset, 3, folder)
+    fit(method, dataset, 3, folder)
     save_config(RunConfig(name, asdict(SMALL), 3, "tiny", "tiny", dataset.content_hash, "", None), folder)
-    save_vocabulary(dataset.graph, folder)
+    save_names(dataset.graph, folder)
     return method
 
 

@@ -12,7 +12,8 @@ from tripleshot.methods.fewshot.gmatching import GMatchingMethod, GMatchingSetti
 from tripleshot.methods.fewshot.pretrained import Vectors
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
 from tripleshot.training.checkpoints import save_weights
-from tripleshot.training.runs import RunConfig, save_config, save_vocabulary
+from tripleshot.training.fit import fit
+from tripleshot.training.runs import RunConfig, save_config, save_names
 
 CONFIG = RunConfig("transe", {}, 3, "tiny", "tiny", "", "", None)
 
@@ -56,7 +57,7 @@ def test_frozen_vectors_stay_and_the_rest_learns(tiny, tmp_path, found):
         width=4, max_neighbors=4, batch_size=8, steps=3, pretrained=str(tmp_path), fine_tune=False
     )
     method = GMatchingMethod(settings)
-    method.fit(tiny, 3)
+    fit(method, tiny, 3)
     np.testing.assert_array_equal(method.module.symbols.entities.weight[:-1], found.entities)
     untrained = GMatchingMethod(settings)
     untrained.prepare(tiny)
@@ -73,7 +74,7 @@ def test_names_find_their_vectors_again_in_another_graph(tmp_path):
     after = make_graph([("c", "s", "new"), ("a", "t", "b")])
     trained, restored = Holder(before), Holder(after)
     save_weights(trained, tmp_path)
-    save_vocabulary(before, tmp_path)
+    save_names(before, tmp_path)
     restore_weights(restored, tmp_path, after)
     for name in ("a", "b", "c"):
         rows = before.entities.id(name), after.entities.id(name)

@@ -15,7 +15,8 @@ from tripleshot.methods.rscl.contexts import PAD
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfBatch
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
-from tripleshot.training.runs import save_vocabulary
+from tripleshot.training.fit import fit
+from tripleshot.training.runs import save_names
 
 SETTINGS = RSCLSettings(
     width=12,
@@ -121,12 +122,12 @@ def _without_rng(neighbors, entities, rng=None, hidden=None):
 def test_it_learns_starts_from_a_pre_training_and_is_restored(tiny, tmp_path):
     settings = replace(SETTINGS, pretraining_steps=4, steps=6, validate_every=3, num_sampled=8)
     whole = RSCLMethod(replace(settings, factorised=False))
-    whole.fit(tiny, 3, tmp_path)
-    save_vocabulary(tiny.graph, tmp_path)
+    fit(whole, tiny, 3, tmp_path)
+    save_names(tiny.graph, tmp_path)
     halves = RSCLMethod(replace(settings, pretrained=str(tmp_path)))
     later = tmp_path / "later"
     later.mkdir()
-    halves.fit(tiny, 3, later)
+    fit(halves, tiny, 3, later)
     again = RSCLMethod(settings)
     again.restore(tiny, later)
     asked = question(tiny)

@@ -4,7 +4,7 @@ import pytest
 from graphs import make_graph
 from tripleshot.methods.rscl.contexts import MASK, NUM_SPECIAL, Tokens
 from tripleshot.methods.rscl.known_tokens import trained_rows
-from tripleshot.training.runs import RunVocabulary
+from tripleshot.training.runs import TrainedNames
 
 TRAINED = make_graph([("a", "r", "b"), ("b", "s", "c")])
 OTHER = make_graph([("c", "new", "d"), ("b", "s", "a")])
@@ -21,7 +21,7 @@ def names_of_tokens(graph, num_tasks=0):
 def test_a_name_keeps_its_row_and_a_new_one_is_masked(trained_tasks, tasks):
     table = np.array(names_of_tokens(TRAINED, trained_tasks))
     tokens = Tokens(OTHER.num_relations, tasks, OTHER.num_entities)
-    rows = trained_rows(tokens, OTHER, RunVocabulary(TRAINED.entities, TRAINED.relations))
+    rows = trained_rows(tokens, OTHER, TrainedNames(TRAINED.entities, TRAINED.relations))
     assert len(rows) == len(tokens)
     for token, found in zip(names_of_tokens(OTHER, tasks), table[rows], strict=True):
         is_new = token.startswith(("new", "d", "task"))
@@ -30,6 +30,6 @@ def test_a_name_keeps_its_row_and_a_new_one_is_masked(trained_tasks, tasks):
 
 def test_the_same_names_keep_all_rows():
     tokens = Tokens(TRAINED.num_relations, 0, TRAINED.num_entities)
-    rows = trained_rows(tokens, TRAINED, RunVocabulary(TRAINED.entities, TRAINED.relations))
+    rows = trained_rows(tokens, TRAINED, TrainedNames(TRAINED.entities, TRAINED.relations))
     assert (rows % len(tokens)).tolist() == list(range(len(tokens)))
     assert MASK < NUM_SPECIAL

@@ -8,13 +8,14 @@ from safetensors.torch import load_file
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
-from tripleshot.methods.evidence.evidence_net import RSCLPlusMethod
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import NUM_SPECIAL, RELATION
 from tripleshot.methods.rscl.method import PRETRAINED, RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.training.checkpoints import load_weights
-from tripleshot.training.runs import RunConfig, save_config, save_vocabulary
+from tripleshot.training.fit import fit
+from tripleshot.training.runs import RunConfig, save_config, save_names
 
 QUICK = RSCLSettings(
     width=16,
@@ -78,7 +79,7 @@ def plain_scores(method, support, head, tails):
 )
 def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
     method = RSCLMethod(replace(QUICK, **change, batch_contexts=3))
-    method.fit(tiny, 3)
+    fit(method, tiny, 3)
     task = tiny.test[0]
     support, head, tails = task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities)
     with torch.inference_mode():
@@ -89,7 +90,7 @@ def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
 def test_it_overfits_a_tiny_graph(tiny):
     """What it was trained on, it knows: the train tasks, asked as if they were test tasks."""
     method = RSCLMethod(replace(QUICK, steps=300, pretraining_steps=0, masking_weight=0.0, width=32))
-    method.fit(replace(tiny, valid=()), 3)
+    fit(method, replace(tiny, valid=()), 3)
     memorized = FewShotDataset("seen", tiny.graph, (), (), tiny.train)
     assert summarize(evaluate(method, memorized, 3).ranks).micro["mrr"] > 0.9
 
@@ -97,7 +98,7 @@ def test_it_overfits_a_tiny_graph(tiny):
 def test_the_same_seed_gives_the_same_scores_and_another_does_not(tiny):
     def scores(seed):
         method = RSCLMethod(replace(QUICK, seed=seed))
-        method.fit(tiny, 3)
+        fit(method, tiny, 3)
         task = tiny.test[0]
         return method.score(task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
 
@@ -110,7 +111,7 @@ def test_query_triples_of_any_split_change_nothing(tiny):
     bare = replace(tiny, test=tuple(replace(task, pairs=task.pairs[:4], known=task.known) for task in tiny.test))
     methods = [RSCLMethod(QUICK), RSCLMethod(QUICK)]
     for method, dataset in zip(methods, (tiny, bare), strict=True):
-        method.fit(dataset, 3)
+        fit(method, dataset, 3)
     task = tiny.test[0]
     question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
     np.testing.assert_array_equal(methods[0].score(*question), methods[1].score(*question))
@@ -118,7 +119,7 @@ def test_query_triples_of_any_split_change_nothing(tiny):
 
 def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
     whole = RSCLMethod(QUICK)
-    whole.fit(tiny, 3, tmp_path)
+    fit(whole, tiny, 3, tmp_path)
     broken = tmp_path / "broken"
     broken.mkdir()
     half = RSCLMethod(QUICK)
@@ -132,9 +133,9 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
                 raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
-        half.fit(tiny, 3, broken, observer=Impatient())
+        fit(half, tiny, 3, broken, observer=Impatient())
     resumed = RSCLMethod(QUICK)
-    resumed.fit(tiny, 3, broken, resume=True)
+    fit(resumed, tiny, 3, broken, resume=True)
     for (name, left), right in zip(
         whole.module.state_dict().items(), resumed.module.state_dict().values(), strict=True
     ):
@@ -143,7 +144,7 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
 
 def test_a_run_can_be_restored(tiny, tmp_path):
     method = RSCLMethod(QUICK)
-    method.fit(tiny, 3, tmp_path)
+    fit(method, tiny, 3, tmp_path)
     again = RSCLMethod(QUICK)
     again.restore(tiny, tmp_path)
     task = tiny.test[0]
@@ -154,7 +155,7 @@ def test_a_run_can_be_restored(tiny, tmp_path):
 def test_a_graph_without_background_edges_can_be_learnt_from(tiny):
     bare = replace(tiny, graph=tiny.graph.without_relations(np.arange(tiny.graph.num_relations)))
     method = RSCLMethod(QUICK)
-    method.fit(bare, 3)
+    fit(method, bare, 3)
     task = bare.test[0]
     scores = method.score(task.support(3), int(task.queries(3)[0, 0]), bare.candidates(task))
     assert np.isfinite(scores).all()
@@ -162,7 +163,7 @@ def test_a_graph_without_background_edges_can_be_learnt_from(tiny):
 
 def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):
     method = RSCLMethod(replace(QUICK, batch_contexts=4))
-    method.fit(tiny, 3)
+    fit(method, tiny, 3)
     task = tiny.test[0]
     question = (task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities))
     expected = method.score(*question)
@@ -176,10 +177,10 @@ def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):
 
 def test_a_run_starts_from_the_pre_training_of_another(tiny, tmp_path):
     first = RSCLMethod(QUICK)
-    first.fit(tiny, 3, tmp_path)
-    save_vocabulary(tiny.graph, tmp_path)
+    fit(first, tiny, 3, tmp_path)
+    save_names(tiny.graph, tmp_path)
     second = RSCLMethod(replace(QUICK, pretrained=str(tmp_path), steps=0))
-    second.fit(tiny, 1)
+    fit(second, tiny, 1)
     assert [stage.name for stage in second.stages(1)] == ["episodes"]
     between = load_file(tmp_path / PRETRAINED)
     assert all(torch.equal(value, between[name]) for name, value in second.module.state_dict().items())
@@ -230,8 +231,8 @@ def test_pre_training_and_episodes_see_no_query_and_no_context_that_shows_the_ma
 
 
 def test_a_pre_training_on_other_tasks_is_refused(tiny, tmp_path):
-    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
-    save_vocabulary(tiny.graph, tmp_path)
+    fit(RSCLMethod(QUICK), tiny, 3, tmp_path)
+    save_names(tiny.graph, tmp_path)
     save_config(RunConfig("rscl", {}, 3, "tiny", "tiny", tiny.content_hash, "", None), tmp_path)
     held_out = replace(tiny, train=tiny.train[:1], test=tiny.train[1:])
     with pytest.raises(InputError, match="was trained on tiny"):
@@ -239,15 +240,15 @@ def test_a_pre_training_on_other_tasks_is_refused(tiny, tmp_path):
 
 
 def test_a_pre_training_on_other_names_is_refused(tiny, tmp_path):
-    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
-    save_vocabulary(tiny.graph.without_relations([0]), tmp_path)
+    fit(RSCLMethod(QUICK), tiny, 3, tmp_path)
+    save_names(tiny.graph.without_relations([0]), tmp_path)
     with pytest.raises(InputError, match="was not trained on the entities and relations"):
         RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(tiny, 3)
 
 
 def test_a_run_that_sees_train_edges_starts_from_one_that_did_not(tiny, tmp_path):
-    RSCLMethod(QUICK).fit(tiny, 3, tmp_path)
-    save_vocabulary(tiny.graph, tmp_path)
+    fit(RSCLMethod(QUICK), tiny, 3, tmp_path)
+    save_names(tiny.graph, tmp_path)
     first, later = RSCLMethod(QUICK), RSCLMethod(replace(QUICK, train_edges=True, pretrained=str(tmp_path)))
     first.prepare(tiny)
     load_weights(first.module, tmp_path, name=PRETRAINED)
@@ -264,7 +265,7 @@ def test_a_run_that_sees_train_edges_starts_from_one_that_did_not(tiny, tmp_path
 def test_a_run_that_sees_train_edges_is_restored(tiny, tmp_path):
     settings = replace(QUICK, train_edges=True)
     trained, again = RSCLMethod(settings), RSCLMethod(settings)
-    trained.fit(tiny, 3, tmp_path)
+    fit(trained, tiny, 3, tmp_path)
     again.restore(tiny, tmp_path)
     task = tiny.test[0]
     asked = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
@@ -273,7 +274,7 @@ def test_a_run_that_sees_train_edges_is_restored(tiny, tmp_path):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: RSCLMethod(replace(QUICK, train_edges=True, connected=True)), RSCLPlusMethod],
+    [lambda: RSCLMethod(replace(QUICK, train_edges=True, connected=True)), EvidenceNet],
     ids=["connected contexts", "evidence"],
 )
 def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_the_task_files(tiny, make):
@@ -291,8 +292,8 @@ def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_th
 def test_with_text_a_new_entity_is_read_by_its_name(tiny, tmp_path):
     settings = replace(QUICK, text=True)
     trained = RSCLMethod(settings)
-    trained.fit(tiny, 3, tmp_path)
-    save_vocabulary(tiny.graph, tmp_path)
+    fit(trained, tiny, 3, tmp_path)
+    save_names(tiny.graph, tmp_path)
     known = tiny.graph.entities.name(0)
     larger = replace(tiny, graph=tiny.graph.with_triples([(f"{known} the second", "r", known)]))
     again = RSCLMethod(settings)

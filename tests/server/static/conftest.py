@@ -13,11 +13,12 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from tripleshot.answering.predictor import Answerer
 from tripleshot.datasets.catalog import ATLAS, load_atlas
-from tripleshot.methods import make_method
+from tripleshot.methods import create_method
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.server import Limits, create_app
+from tripleshot.training.fit import fit
 from tripleshot.training.runs import RunConfig
 
 FLAGS = ("no-sandbox", "disable-gpu", "disable-background-networking", "disable-component-update", "disable-sync")
@@ -58,8 +59,8 @@ def serving(answerer: Answerer, token: str | None = None) -> Generator[str]:
 
 @pytest.fixture(scope="module")
 def evidence() -> Answerer:
-    method = make_method("evidence")
-    method.fit(load_atlas(), 5)
+    method = create_method("evidence")
+    fit(method, load_atlas(), 5)
     return answerer_of("evidence", method).with_triples([("city/baku-az", "near", HOSTILE)])
 
 

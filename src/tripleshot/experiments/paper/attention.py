@@ -14,8 +14,7 @@ from tripleshot.experiments.paper.report import NONE, Missing, Picture, Report, 
 from tripleshot.experiments.paper.values import printed
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.search import NameIndex
-from tripleshot.methods import load_run
-from tripleshot.methods.protocol import graph_of
+from tripleshot.training.runs import load_run
 
 NAME, TITLE = "attention", "What the encoders look at"
 
@@ -54,7 +53,7 @@ def attention_report(dataset: FewShotDataset, run: Path, triple: Triple) -> Repo
     index, task = NameIndex.of(dataset.graph.entities), dataset.task(triple.relation)
     head, tail = index.resolve(triple.head), index.resolve(triple.tail)
     is_other = (task.pairs != np.array([head, tail])).any(axis=1)
-    graph = graph_of(method, dataset)
+    graph = method.graph
     explanation = explain(method, graph, task.pairs[is_other][: config.shots], head, tail)
     pictures = [
         Picture("local-weights", "The direct neighbors of the triple.", lambda p: draw_neighbors(explanation, graph, p))

@@ -4,16 +4,14 @@ Training sees the background, the train tasks and the K examples of every valid 
 is recognised as that of a relation it was trained with; for any other, a relation is fitted to the examples at once.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import safe_open
 from torch import Tensor
 
 from tripleshot.arrays import FloatArray, IntArray
@@ -22,84 +20,67 @@ from tripleshot.datasets.negatives import CorruptingSampler, TrainingTriples, co
 from tripleshot.errors import InputError
 from tripleshot.methods.embedding.models import SCORINGS, EmbeddingModel, Relations
 from tripleshot.methods.embedding.relation_fitting import fit_relation
-from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings
+from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings, presets_of
+from tripleshot.methods.embedding.vectors import exporter_of
 from tripleshot.methods.known_supports import KnownSupports, in_order
-from tripleshot.methods.learner import Learner
 from tripleshot.methods.losses import corruption_loss
-from tripleshot.training.checkpoints import WEIGHTS, load_weights, weight_shapes
-from tripleshot.training.runs import RunVocabulary, load_config, load_vocabulary, require_same_data
-from tripleshot.training.trainer import Losses, Stage
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedNames, TrainedWeights, Vectors
 
 SCORED_AT_ONCE = 16_384  # candidates; it bounds memory
 MAX_FITTED = 1000  # relations fitted on the spot that are remembered
 
 
-class EmbeddingFamily:
-    """Makes methods of one model: it stands where a class of methods stands."""
-
-    Settings = EmbeddingSettings
-
-    def __init__(self, variant: str) -> None:
-        """Choose a model: transe, transh, transr, rescal, distmult or complex."""
-        self.variant = variant
-
-    def __call__(self) -> "EmbeddingMethod":
-        """Make the method with the settings that this model starts from."""
-        return EmbeddingMethod(self.variant)
-
-    def with_settings(self, settings: dict[str, Any], device: str = "cpu") -> "EmbeddingMethod":
-        """Make the method from settings as a run keeps them; those that are not given are this model's own."""
-        return EmbeddingMethod(self.variant, replace(DEFAULTS[self.variant], **settings), device)
-
-    @property
-    def presets(self) -> dict[str, Callable[[], EmbeddingSettings]]:
-        """Where settings start from."""
-        return {"fast": lambda: DEFAULTS[self.variant]}
-
-
-class EmbeddingMethod(Learner[EmbeddingSettings, EmbeddingModel]):
+class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
     """One of the six models on one dataset."""
 
-    def __init__(self, variant: str, settings: EmbeddingSettings | None = None, device: str = "cpu") -> None:
-        """Choose a model and its settings; vectors are made when the dataset is known."""
-        super().__init__(settings or DEFAULTS[variant], device)
-        self.variant = variant
+    Settings = EmbeddingSettings
+    starts_from = "weights"
+    variant: ClassVar[str]
+    _validates = False
+
+    def __init__(self, settings: EmbeddingSettings | None = None, device: str = "cpu") -> None:
+        """Choose settings; vectors are made when the dataset is known."""
+        super().__init__(settings or DEFAULTS[self.variant], device)
         self._fitted: dict[bytes, dict[str, Tensor]] = {}
         self._fitting = Lock()
 
-    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
-        """Make untrained vectors, and return how they are trained, on the examples of valid and test tasks, too."""
-        stage = self.prepare(collect_triples(dataset, shots), dataset.graph.num_entities, bool(dataset.valid))
-        if self.settings.pretrained:
-            self._start_from(Path(self.settings.pretrained), dataset)
-        return [stage]
+    @classmethod
+    def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> Self:
+        """Make the method from settings as a run keeps them; those that are not given are this model's own."""
+        return cls(replace(DEFAULTS[cls.variant], **settings), device)
+
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
+        """Make untrained vectors for a dataset's names and its tasks, those of valid and test included."""
+        self.graph, self._validates = dataset.graph, bool(dataset.valid)
+        self.prepare_triples(collect_triples(dataset, shots), dataset.graph.num_entities)
+
+    def prepare_triples(self, triples: TrainingTriples, num_entities: int) -> None:
+        """Make untrained vectors for triples that are given as they are."""
+        self._triples, self._num_entities = triples, num_entities
+        self._make(num_entities, triples.num_relations, triples.supports)
 
     @torch.no_grad()
-    def _start_from(self, folder: Path, dataset: FewShotDataset) -> None:
-        """Take the vectors of entities and relations that another method has learnt from the same triples."""
-        require_same_data(load_config(folder), dataset)
-        own, trained = self.module.state_dict(), weight_shapes(folder)
+    def start_from(self, start: Vectors | TrainedWeights) -> None:
+        """Take the vectors of entities and relations that another method has learned from the same triples."""
+        own, trained = self.module.state_dict(), start.tensors if isinstance(start, TrainedWeights) else {}
         for name in ("entities.weight", "relations.vectors"):
-            if name not in own or trained.get(name) != own[name].shape:
-                raise InputError(f"{folder}: has no {name} as wide and for as many relations as {self.variant} needs")
-        with safe_open(folder / WEIGHTS, framework="pt") as file:
-            for name in ("entities.weight", "relations.vectors"):
-                own[name].copy_(file.get_tensor(name))
+            if name not in own or name not in trained or trained[name].shape != own[name].shape:
+                needed = f"{name} as wide and for as many relations as {self.variant} needs"
+                raise InputError(f"{start.source}: has no {needed}")
+        for name in ("entities.weight", "relations.vectors"):
+            own[name].copy_(trained[name])
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the relations that were fitted on the spot."""
         self._fitted.clear()
 
-    def prepare(self, triples: TrainingTriples, num_entities: int, validates: bool = False) -> Stage:
-        """Make untrained vectors, and return how they are trained."""
+    def stages(self) -> list[Stage]:
+        """Return how vectors are trained: true triples among wrong ones."""
         settings = self.settings
-        self._make(num_entities, triples.num_relations, triples.supports)
-        sampler = CorruptingSampler(
-            triples, num_entities, settings.batch_size, settings.num_negatives, settings.bernoulli, settings.filtered
-        )
-        return self.stage(
-            "embedding", lambda step, chance: self._losses(sampler, chance), validates, settings.optimizer
-        )
+        sizes = (settings.batch_size, settings.num_negatives, settings.bernoulli, settings.filtered)
+        sampler = CorruptingSampler(self._triples, self._num_entities, *sizes)
+        losses = partial(self._losses, sampler)
+        return [self.stage("embedding", losses, self._validates, settings.optimizer)]
 
     def _make(self, num_entities: int, num_relations: int, supports: npt.NDArray[np.int64]) -> None:
         settings = self.settings
@@ -118,9 +99,9 @@ class EmbeddingMethod(Learner[EmbeddingSettings, EmbeddingModel]):
         self._known = KnownSupports(supports)
         self._fitted.clear()
 
-    def _losses(self, sampler: CorruptingSampler, chance: np.random.Generator) -> Losses:
+    def _losses(self, sampler: CorruptingSampler, _step: int, rng: np.random.Generator) -> Losses:
         """Score true triples above wrong ones."""
-        settings, batch = self.settings, sampler.draw(chance)
+        settings, batch = self.settings, sampler.draw(rng)
         vectors = self.module.entity_vectors(torch.from_numpy(batch.entities).to(self.device))
         rows = torch.from_numpy(batch.relations).to(self.device)
         relations = Relations(self.module.tables(), rows)
@@ -160,21 +141,70 @@ class EmbeddingMethod(Learner[EmbeddingSettings, EmbeddingModel]):
                 self._fitted[key] = fit_relation(self.module, in_order(support), self.settings)
             return self._fitted[key]
 
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+    def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run, by name; an entity that it has never seen has a zero vector."""
-        shapes, graph = weight_shapes(folder), dataset.graph
-        first = f"relations.{SCORINGS[self.variant].tables[0]}"
-        num_relations = shapes.get(first, (0,))[0]
-        self._make(graph.num_entities, num_relations, np.zeros(shapes.get("supports", (0, 0, 2)), dtype=np.int64))
-        trained = load_vocabulary(folder)
-        fits = trained is None or trained.fits(graph)
-        load_weights(self.module, folder, None if fits else {"entities.weight": _trained_rows(trained, dataset)})
-        supports = self.module.supports.cpu().numpy()
-        self._know(supports if fits else _renumbered(supports, trained, dataset))
+        self.graph = graph = dataset.graph
+        num_relations = weights.num_rows(f"relations.{SCORINGS[self.variant].tables[0]}")
+        weights.num_rows("supports")
+        self._make(graph.num_entities, num_relations, np.zeros(weights.tensors["supports"].shape, dtype=np.int64))
+        names = weights.names
+        if names is None or names.fits(graph):
+            weights.load_into(self.module)
+            self._know(self.module.supports.cpu().numpy())
+        else:
+            weights.load_into(self.module, {"entities.weight": _trained_rows(names, dataset)})
+            self._know(_renumbered(self.module.supports.cpu().numpy(), names, dataset))
         self.module.eval()
 
 
-def _trained_rows(trained: RunVocabulary, dataset: FewShotDataset) -> npt.NDArray[np.int64]:
+class TransE(EmbeddingMethod):
+    """A relation is a translation (Bordes et al., 2013)."""
+
+    variant = "transe"
+    presets = presets_of(variant)
+    export_vectors = exporter_of(variant)
+
+
+class TransH(EmbeddingMethod):
+    """TransE on a hyperplane of each relation (Wang et al., 2014)."""
+
+    variant = "transh"
+    presets = presets_of(variant)
+    export_vectors = exporter_of(variant)
+
+
+class TransR(EmbeddingMethod):
+    """TransE in a space of each relation (Lin et al., 2015)."""
+
+    variant = "transr"
+    presets = presets_of(variant)
+    export_vectors = exporter_of(variant)
+
+
+class RESCAL(EmbeddingMethod):
+    """A relation is a matrix (Nickel et al., 2011)."""
+
+    variant = "rescal"
+    presets = presets_of(variant)
+
+
+class DistMult(EmbeddingMethod):
+    """A relation weighs each dimension (Yang et al., 2015)."""
+
+    variant = "distmult"
+    presets = presets_of(variant)
+    export_vectors = exporter_of(variant)
+
+
+class ComplEx(EmbeddingMethod):
+    """DistMult with complex numbers (Trouillon et al., 2016)."""
+
+    variant = "complex"
+    presets = presets_of(variant)
+    export_vectors = exporter_of(variant)
+
+
+def _trained_rows(trained: TrainedNames, dataset: FewShotDataset) -> npt.NDArray[np.int64]:
     """Return which row of the trained table each entity takes: the last one for an unknown name."""
     found = trained.entities.find(dataset.graph.entities.names).astype(np.int64)
     last = len(trained.entities)
@@ -182,7 +212,7 @@ def _trained_rows(trained: RunVocabulary, dataset: FewShotDataset) -> npt.NDArra
 
 
 def _renumbered(
-    supports: npt.NDArray[np.int64], trained: RunVocabulary, dataset: FewShotDataset
+    supports: npt.NDArray[np.int64], trained: TrainedNames, dataset: FewShotDataset
 ) -> npt.NDArray[np.int64]:
     """Return the examples by the ids of another graph, -1 for an entity that it does not have."""
     ids = dataset.graph.entities.find(trained.entities.names).astype(np.int64)

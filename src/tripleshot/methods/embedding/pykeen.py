@@ -4,11 +4,9 @@ It learns from the triples that the embedding methods learn from. PyKEEN is an e
 """
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,19 +17,15 @@ from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.negatives import CorruptedBatch, CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError, nearest
 from tripleshot.methods.known_supports import KnownSupports
-from tripleshot.methods.learner import Learner
-from tripleshot.methods.settings import LearningSettings
-from tripleshot.training.checkpoints import load_weights, weight_shapes
-from tripleshot.training.optimizers import OptimizerKind
-from tripleshot.training.runs import load_vocabulary
-from tripleshot.training.trainer import Losses, Stage
+from tripleshot.methods.settings import OptimizerKind, TrainingSettings
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
 
 SCORED_AT_ONCE = 4096  # candidates; it bounds memory
 NUM_COMPARED = 64  # random tails that a new relation's examples are set against
 
 
 @dataclass(frozen=True)
-class PyKEENSettings(LearningSettings):
+class PyKEENSettings(TrainingSettings):
     """Everything that decides how a model of PyKEEN learns; what is not here is as PyKEEN has it.
 
     Attributes:
@@ -51,36 +45,6 @@ class PyKEENSettings(LearningSettings):
     optimizer: OptimizerKind = "adam"
 
 
-class PyKEENFamily:
-    """Makes methods of one model of PyKEEN: it stands where a class of methods stands."""
-
-    Settings = PyKEENSettings
-
-    def __init__(self, variant: str) -> None:
-        """Choose a model by the name that PyKEEN gives it."""
-        if find_spec("pykeen") is None:
-            raise InputError(f"pykeen:{variant} needs PyKEEN: pip install 'tripleshot[pykeen]'")
-        from pykeen.models import model_resolver  # type: ignore[missing-import]
-
-        if variant.lower() not in {name.lower() for name in model_resolver.options}:
-            similar = nearest(variant.lower(), sorted(model_resolver.options))
-            raise InputError(f"PyKEEN has no model {variant!r}{similar}")
-        self.variant = variant
-
-    def __call__(self) -> "PyKEENMethod":
-        """Make the method with default settings."""
-        return PyKEENMethod(self.variant)
-
-    def with_settings(self, settings: dict[str, Any], device: str = "cpu") -> "PyKEENMethod":
-        """Make the method from settings as a run keeps them."""
-        return PyKEENMethod(self.variant, PyKEENSettings(**settings), device)
-
-    @property
-    def presets(self) -> dict[str, Callable[[], PyKEENSettings]]:
-        """Where settings start from."""
-        return {"fast": PyKEENSettings}
-
-
 class _Kept(nn.Module):
     """A model of PyKEEN, and the examples by which the relations of the tasks are found again."""
 
@@ -92,30 +56,29 @@ class _Kept(nn.Module):
         self.register_buffer("supports", supports)
 
 
-class PyKEENMethod(Learner[PyKEENSettings, _Kept]):
+class PyKEENMethod(TrainableMethod[PyKEENSettings, _Kept]):
     """A model of PyKEEN on one dataset."""
 
-    def __init__(self, variant: str, settings: PyKEENSettings | None = None, device: str = "cpu") -> None:
-        """Choose a model and its settings; it is made when the dataset is known."""
-        super().__init__(settings or PyKEENSettings(), device)
-        self.variant = variant
+    Settings = PyKEENSettings
+    presets = {"fast": PyKEENSettings}  # noqa: RUF012 (never changed)
+    variant: ClassVar[str]
 
-    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
-        """Make an untrained model, and return how it is trained, on the examples of valid and test tasks, too."""
-        settings, num_entities = self.settings, dataset.graph.num_entities
-        triples = collect_triples(dataset, shots)
-        self._make(triples, num_entities)
-        sampler = CorruptingSampler(
-            triples, num_entities, settings.batch_size, settings.num_negatives, settings.bernoulli, settings.filtered
-        )
-        return [
-            self.stage(
-                "embedding",
-                lambda step, chance: self._losses(sampler.draw(chance)),
-                bool(dataset.valid),
-                settings.optimizer,
-            )
-        ]
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
+        """Make an untrained model for a dataset's names and its tasks, those of valid and test included."""
+        self.graph, self._validates = dataset.graph, bool(dataset.valid)
+        self._triples = collect_triples(dataset, shots)
+        self._make(self._triples, dataset.graph.num_entities)
+
+    def stages(self) -> list[Stage]:
+        """Return how the model is trained: true triples among wrong ones."""
+        settings = self.settings
+        sizes = (settings.batch_size, settings.num_negatives, settings.bernoulli, settings.filtered)
+        sampler = CorruptingSampler(self._triples, self.num_entities, *sizes)
+
+        def losses(_: int, rng: np.random.Generator) -> Losses:
+            return self._losses(sampler.draw(rng))
+
+        return [self.stage("embedding", losses, self._validates, settings.optimizer)]
 
     def _make(self, triples: TrainingTriples, num_entities: int) -> None:
         from pykeen.models import model_resolver  # type: ignore[missing-import]
@@ -137,7 +100,7 @@ class PyKEENMethod(Learner[PyKEENSettings, _Kept]):
         self._known = KnownSupports(triples.supports)
         self._alike: dict[bytes, int] = {}
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Bring the weights back to where the model wants them, as PyKEEN does after every update."""
         self.module.model.post_parameter_update()
         self._alike.clear()
@@ -176,8 +139,8 @@ class PyKEENMethod(Learner[PyKEENSettings, _Kept]):
     @torch.inference_mode()
     def _most_alike(self, support: IntArray) -> int:
         """Return the relation that tells the examples' tails best from random ones."""
-        chance = np.random.default_rng(self.settings.seed)
-        drawn = chance.integers(self.num_entities, size=(len(support), NUM_COMPARED))
+        rng = np.random.default_rng(self.settings.seed)
+        drawn = rng.integers(self.num_entities, size=(len(support), NUM_COMPARED))
         tails = torch.from_numpy(np.concatenate([support[:, 1:], drawn], axis=1)).to(self.device)
         heads = torch.from_numpy(support[:, 0].astype(np.int64)).to(self.device)
         shares = []
@@ -187,16 +150,28 @@ class PyKEENMethod(Learner[PyKEENSettings, _Kept]):
             shares.append(float((scores[:, :1] > scores[:, 1:]).double().mean()))
         return int(np.argmax(shares))
 
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+    def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run on a graph of the same names."""
-        trained = load_vocabulary(folder)
-        if trained is not None and not trained.fits(dataset.graph):
-            raise InputError(f"{folder}: a PyKEEN model knows no names but those it was trained with; train it again")
-        shots = weight_shapes(folder).get("supports", (0, 1, 2))[1]
-        self._make(collect_triples(dataset, shots), dataset.graph.num_entities)
-        load_weights(self.module, folder)
-        self.forget()
+        if weights.names is not None and not weights.names.fits(dataset.graph):
+            source = weights.source
+            raise InputError(f"{source}: a PyKEEN model knows no names but those it was trained with; train it again")
+        weights.num_rows("supports")
+        self.prepare(dataset, weights.tensors["supports"].shape[1])
+        weights.load_into(self.module)
+        self.clear_cache()
         self.module.eval()
+
+
+def pykeen_method(variant: str) -> type[PyKEENMethod]:
+    """Return the method of one model, by the name that PyKEEN gives it."""
+    if find_spec("pykeen") is None:
+        raise InputError(f"pykeen:{variant} needs PyKEEN: pip install 'tripleshot[pykeen]'")
+    from pykeen.models import model_resolver  # type: ignore[missing-import]
+
+    if variant.lower() not in {name.lower() for name in model_resolver.options}:
+        similar = nearest(variant.lower(), sorted(model_resolver.options))
+        raise InputError(f"PyKEEN has no model {variant!r}{similar}")
+    return type(f"PyKEEN{variant}", (PyKEENMethod,), {"variant": variant})
 
 
 def _as_triples(batch: CorruptedBatch) -> IntArray:

@@ -1,15 +1,15 @@
 """Settings of the embedding methods, and those that each of them starts from."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tripleshot.errors import InputError
 from tripleshot.methods.losses import CorruptionLoss
-from tripleshot.methods.settings import LearningSettings
-from tripleshot.training.optimizers import OptimizerKind
+from tripleshot.methods.settings import OptimizerKind, TrainingSettings
 
 
 @dataclass(frozen=True)
-class EmbeddingSettings(LearningSettings):
+class EmbeddingSettings(TrainingSettings):
     """Everything that decides how an embedding method learns.
 
     Attributes:
@@ -62,3 +62,8 @@ DEFAULTS = {
     "distmult": PRODUCT,
     "complex": PRODUCT,
 }
+
+
+def presets_of(variant: str) -> dict[str, Callable[[], EmbeddingSettings]]:
+    """Return the settings that a model can start from, by name."""
+    return {"fast": lambda: DEFAULTS[variant]}

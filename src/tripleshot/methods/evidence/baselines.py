@@ -39,7 +39,7 @@ class Degree:
 
     graph: KnowledgeGraph = field(init=False)
 
-    def fit(self, dataset: FewShotDataset, shots: int) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Remember the background graph."""
         self.graph = dataset.graph
 
@@ -58,7 +58,7 @@ class SupportFrequency:
 
     graph: KnowledgeGraph = field(init=False)
 
-    def fit(self, dataset: FewShotDataset, shots: int) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Remember the background graph."""
         self.graph = dataset.graph
 
@@ -77,7 +77,7 @@ class Linked:
 
     graph: KnowledgeGraph = field(init=False)
 
-    def fit(self, dataset: FewShotDataset, shots: int) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Remember the background graph."""
         self.graph = dataset.graph
 
@@ -106,7 +106,7 @@ class Evidence:
     graph: KnowledgeGraph = field(init=False)
     _mined: tuple[bytes, PathRules] | None = field(init=False, default=None, repr=False)
 
-    def fit(self, dataset: FewShotDataset, shots: int) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Remember the background graph."""
         self.graph = dataset.graph
         self._mined = None

@@ -1,11 +1,10 @@
-"""`evidence-net`: a network that weighs what speaks for a tail, trained on many relations to answer about unseen ones.
+"""`evidence-net`: a network that weighs evidence for a tail, learned over many relations to serve an unseen one.
 
 It keeps what RSCL is trained by, episodes of many relations, and looks at what joins two entities instead of at what is
 around each: links, paths, walks, examples, likeness. Contexts beside them brought nothing on dev.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -15,27 +14,23 @@ from torch import Tensor
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler, Regime
-from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.pair_index import NOTHING
 from tripleshot.methods.evidence.evidence_head import EvidenceHead
 from tripleshot.methods.evidence.features import EvidenceFeatures, Examples
 from tripleshot.methods.evidence.kinds import EvidenceKinds
 from tripleshot.methods.evidence.reasons import find_reasons
 from tripleshot.methods.last_support import LastSupport
-from tripleshot.methods.learner import Learner
 from tripleshot.methods.losses import listwise_loss
 from tripleshot.methods.protocol import Reason
-from tripleshot.methods.settings import LearningSettings
-from tripleshot.training.checkpoints import load_weights
-from tripleshot.training.runs import save_vocabulary
-from tripleshot.training.trainer import Losses, Stage
+from tripleshot.methods.settings import TrainingSettings
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
 
 FEATURES_AT_ONCE = 16_384  # pairs; it bounds memory
 LOOKED_AT = 64  # episodes that tell what features usually are
 
 
 @dataclass(frozen=True)
-class PlusSettings(LearningSettings):
+class EvidenceNetSettings(TrainingSettings):
     """What decides how evidence is weighed.
 
     Attributes:
@@ -75,57 +70,47 @@ class PlusSettings(LearningSettings):
         EvidenceKinds(self.text).columns_of(self.without_evidence)
 
 
-def demo() -> PlusSettings:
+def demo() -> EvidenceNetSettings:
     """Return settings for a small graph and less than a minute."""
-    return PlusSettings(steps=500, validate_every=250, valid_queries=150)
+    return EvidenceNetSettings(steps=500, validate_every=250, valid_queries=150)
 
 
-class RSCLPlusMethod(Learner[PlusSettings, EvidenceHead]):
+class EvidenceNet(TrainableMethod[EvidenceNetSettings, EvidenceHead]):
     """Evidence of a pair, weighed; the weights of its reasons add up to the score."""
 
-    Settings = PlusSettings
-    presets = {"fast": PlusSettings, "demo": demo}  # noqa: RUF012
+    Settings = EvidenceNetSettings
+    presets = {"fast": EvidenceNetSettings, "demo": demo}  # noqa: RUF012
 
-    @property
-    def graph(self) -> KnowledgeGraph:
-        """What evidence is taken from."""
-        return self.dataset.graph
-
-    def prepare(self, dataset: FewShotDataset) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Index a dataset's graph and make an untrained network."""
         settings = self.settings
         self.dataset = dataset.with_train_edges if settings.train_edges else dataset
+        self.graph, self.shots = self.dataset.graph, shots
         self.features = EvidenceFeatures(self.graph, settings.text)
         self._examples: LastSupport[Examples] = LastSupport()
         left_out = torch.from_numpy(self.features.kinds.columns_of(settings.without_evidence))
         torch.manual_seed(settings.seed)
         self.module = EvidenceHead(len(left_out), settings.hidden_width, left_out).to(self.device)
 
-    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
-        """Make an untrained network that has seen what features usually are, and return its one stage."""
-        self.prepare(dataset)
-        if folder is not None and self.settings.train_edges:
-            save_vocabulary(self.graph, folder)
+    def stages(self) -> list[Stage]:
+        """Tell the network what features usually are, and return its one stage."""
         settings = self.settings
         self.sampler = EpisodeSampler(
             self.dataset,
-            shots,
+            self.shots,
             settings.batch_size // settings.relations_per_step,
             settings.num_negatives,
             settings.regime,
             settings.background_share,
         )
-        chance = np.random.default_rng(settings.seed)
-        episodes = [self.sampler.draw(chance) for _ in range(LOOKED_AT)]
+        rng = np.random.default_rng(settings.seed)
+        episodes = [self.sampler.draw(rng) for _ in range(LOOKED_AT)]
         self.module.standardize(self._features(episodes).flatten(0, -2))
-        return [self.stage("evidence", self._losses, validates=bool(dataset.valid))]
+        return [self.stage("evidence", self._losses, validates=bool(self.dataset.valid))]
 
-    def forget(self) -> None:
-        """Drop nothing: what is kept of examples does not depend on weights."""
-
-    def _losses(self, step: int, chance: np.random.Generator) -> Losses:
+    def _losses(self, step: int, rng: np.random.Generator) -> Losses:
         """Tell true tails from wrong ones with some of the evidence left out."""
-        episodes = [self.sampler.draw(chance) for _ in range(self.settings.relations_per_step)]
+        episodes = [self.sampler.draw(rng) for _ in range(self.settings.relations_per_step)]
         features = self._features(episodes)
         without = torch.rand(features.shape[-1], device=features.device) < self.settings.evidence_dropout
         weights = torch.tensor([episode.weight for episode in episodes], device=features.device)
@@ -160,10 +145,10 @@ class RSCLPlusMethod(Learner[PlusSettings, EvidenceHead]):
         """Look at examples once for all queries."""
         return self._examples.get(support, lambda: self.features.examples(support))
 
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+    def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; they know no names and serve any dataset."""
-        self.prepare(dataset)
-        load_weights(self.module, folder)
+        self.prepare(dataset, 0)
+        weights.load_into(self.module)
         self.module.eval()
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:

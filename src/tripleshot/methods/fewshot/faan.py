@@ -5,7 +5,7 @@ prototype of its own, made of the examples that are like it.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import torch
@@ -20,9 +20,8 @@ from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoo
 from tripleshot.methods.fewshot.pair_transformer import PairTransformer
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
 from tripleshot.methods.last_support import LastSupport
-from tripleshot.methods.learner import Learner
 from tripleshot.methods.losses import ranking_loss
-from tripleshot.training.trainer import Losses, Stage
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 CANDIDATES_AT_ONCE = 512  # bounds the memory of scoring
 
@@ -140,14 +139,16 @@ class FAAN(nn.Module):
         return (weights @ support * queries).sum(1)
 
 
-class FAANMethod(Learner[FAANSettings, FAAN]):
+class FAANMethod(TrainableMethod[FAANSettings, FAAN]):
     """FAAN on one dataset."""
 
     Settings = FAANSettings
     presets = {"fast": FAANSettings, "paper": paper}  # noqa: RUF012 (never changed)
+    starts_from = "vectors"
 
-    def prepare(self, dataset: FewShotDataset) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Make an untrained network for the vocabulary of a dataset."""
+        self.dataset, self.shots, self.graph = dataset, shots, dataset.graph
         settings, graph = self.settings, dataset.graph
         torch.manual_seed(settings.seed)
         self.finder = NeighborFinder(graph, settings.max_neighbors, self.device)
@@ -161,41 +162,45 @@ class FAANMethod(Learner[FAANSettings, FAAN]):
             settings.encoder_dropout,
             settings.faithful,
         ).to(self.device)
+        self.module.symbols.requires_grad_(settings.fine_tune)
         self._examples: LastSupport[Tensor] = LastSupport()
 
-    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
-        """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
-        self.prepare(dataset)
-        self.module.symbols.begin(self.settings.pretrained, self.settings.fine_tune, dataset)
-        sampler = sampler_of(self.settings, dataset, shots)
-        return [self.stage("episodes", lambda step, chance: self._losses(sampler, chance), bool(dataset.valid))]
+    def start_from(self, start: Vectors | TrainedWeights) -> None:
+        """Take the vectors of an embedding method."""
+        self.module.symbols.take(start)
+
+    def stages(self) -> list[Stage]:
+        """Return the one stage: episodes."""
+        sampler = sampler_of(self.settings, self.dataset, self.shots)
+        losses = partial(self._losses, sampler)
+        return [self.stage("episodes", losses, bool(self.dataset.valid))]
 
     @property
     def clip(self) -> float:
         """Largest gradient norm; the public code means to clip and does not."""
         return 0.0 if self.settings.faithful else self.settings.clip
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the encoded examples."""
         self._examples.forget()
 
-    def _losses(self, sampler: EpisodeSampler, chance: np.random.Generator) -> Losses:
+    def _losses(self, sampler: EpisodeSampler, _step: int, rng: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones."""
-        episode = sampler.draw(chance)
+        episode = sampler.draw(rng)
         repeated = np.repeat(episode.queries[:, 0], episode.negatives.shape[1])
         heads = np.concatenate([episode.support[:, 0], episode.queries[:, 0], repeated])
         tails = np.concatenate([episode.support[:, 1], episode.queries[:, 1], episode.negatives.ravel()])
-        encoded = self._encode(heads, tails, chance, episode.hidden)
+        encoded = self._encode(heads, tails, rng, episode.hidden)
         support, queries, negatives = encoded.split([len(episode.support), len(episode.queries), len(repeated)])
         positive = self.module.score(queries, support)[:, None]
         negative = self.module.score(negatives, support).view(episode.negatives.shape)
         return {"ranking": ranking_loss(positive, negative, self.settings.margin)}
 
     def _encode(
-        self, heads: IntArray, tails: IntArray, chance: np.random.Generator | None = None, hidden: int | None = None
+        self, heads: IntArray, tails: IntArray, rng: np.random.Generator | None = None, hidden: int | None = None
     ) -> Tensor:
         """Encode pairs by their neighbors: shape (n, D)."""
-        of_heads, of_tails = (self.finder.find(side, chance, hidden) for side in (heads, tails))
+        of_heads, of_tails = (self.finder.find(side, rng, hidden) for side in (heads, tails))
         return self.module(self._ids(heads), self._ids(tails), of_heads, of_tails)
 
     def _ids(self, entities: IntArray) -> Tensor:
@@ -212,8 +217,8 @@ class FAANMethod(Learner[FAANSettings, FAAN]):
             parts.append(self.module.score(pairs, examples).cpu().numpy())
         return np.concatenate(parts)
 
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+    def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; an entity or relation that the run has never seen says nothing."""
-        self.prepare(dataset)
-        restore_weights(self.module, folder, dataset.graph)
+        self.prepare(dataset, 0)
+        restore_weights(self.module, weights, dataset.graph)
         self.module.eval()

@@ -15,7 +15,7 @@ from tripleshot.methods.fewshot.matching import Matcher, encode_episode
 from tripleshot.methods.fewshot.matching_method import MatchingMethod, MatchingSettings
 from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
 from tripleshot.methods.losses import ranking_loss
-from tripleshot.training.trainer import Losses
+from tripleshot.methods.trainable import Losses
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,10 @@ class FSRLMethod(MatchingMethod[FSRLSettings, FSRL]):
     Network = FSRL
     presets = {"fast": FSRLSettings, "paper": paper}  # noqa: RUF012 (never changed)
 
-    def _losses(self, sampler: EpisodeSampler, chance: np.random.Generator) -> Losses:
+    def _losses(self, sampler: EpisodeSampler, _step: int, rng: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones, and tell the examples again."""
         settings = self.settings
-        pairs = encode_episode(self.module, self.finder, sampler.draw(chance), chance)
+        pairs = encode_episode(self.module, self.finder, sampler.draw(rng), rng)
         examples = self.module.encode_pair(pairs.support)
         positive, negative = pairs.scores(self.module, self.module.aggregator(examples))
         losses = {"ranking": ranking_loss(positive, negative, settings.margin)}

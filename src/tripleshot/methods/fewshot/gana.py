@@ -5,7 +5,6 @@ Heads and tails are projected onto the relation's hyperplane and scored as in Me
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,10 +18,9 @@ from tripleshot.methods.episode_settings import MetaSettings, batches_of
 from tripleshot.methods.fewshot.gradient_step import PART, distance_loss, draw_wrong_tails, embed
 from tripleshot.methods.fewshot.hyperplanes import Relations, gradients
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
-from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights, trained_size
+from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
 from tripleshot.methods.last_support import LastSupport
-from tripleshot.methods.learner import Learner
-from tripleshot.training.trainer import Losses, Stage
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 LSTM_LAYERS = 2
 
@@ -109,48 +107,52 @@ class GANA(nn.Module):
         return share * heard + (1 - share) * entities
 
 
-class GANAMethod(Learner[GANASettings, GANA]):
+class GANAMethod(TrainableMethod[GANASettings, GANA]):
     """GANA on one dataset."""
 
     Settings = GANASettings
     presets = PRESETS
+    starts_from = "vectors"
 
-    def prepare(self, dataset: FewShotDataset, num_own: int) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
+        """Make an untrained network, with a hyperplane for each relation of the training if the public code does."""
+        self._sampler = batches_of(self.settings, dataset, shots)
+        self._make(dataset, len(self._sampler.pool.names) if self.settings.faithful else 0)
+
+    def _make(self, dataset: FewShotDataset, num_own: int) -> None:
         """Make an untrained network for the vocabulary of a dataset, with so many hyperplanes of relations' own."""
-        self.dataset, graph = dataset, dataset.graph
+        self.dataset = dataset
+        self.graph = graph = dataset.graph
         torch.manual_seed(self.settings.seed)
         self.module = GANA(graph.num_entities, graph.num_relations, num_own, self.settings).to(self.device)
         self.module.symbols.requires_grad_(not self.settings.pretrained)  # published: symbols stay as TransE made them
         self.finder = NeighborFinder(graph, self.settings.max_neighbors, self.device)
         self._relations: LastSupport[Relations] = LastSupport()
 
-    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
-        """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
-        sampler = batches_of(self.settings, dataset, shots)
-        self.prepare(dataset, len(sampler.pool.names) if self.settings.faithful else 0)
-        if self.settings.pretrained:
-            self._start_from(Path(self.settings.pretrained))
+    def stages(self) -> list[Stage]:
+        """Return the one stage: episodes of many relations."""
 
-        def losses(_: int, chance: np.random.Generator) -> Losses:
-            return self._losses(sampler.draw(chance), chance)
+        def losses(_: int, rng: np.random.Generator) -> Losses:
+            return self._losses(self._sampler.draw(rng), rng)
 
-        return [self.stage("episodes", losses, bool(dataset.valid))]
+        return [self.stage("episodes", losses, bool(self.dataset.valid))]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the relation that was asked about last."""
         self._relations.forget()
 
     @torch.no_grad()
-    def _start_from(self, folder: Path) -> None:
-        self.module.symbols.start_from(folder, self.dataset)
+    def start_from(self, start: Vectors | TrainedWeights) -> None:
+        """Take the vectors of an embedding method."""
+        self.module.symbols.take(start)
         self.module.entities.weight.copy_(self.module.symbols.entities.weight)
 
-    def _losses(self, batch: TaskBatch, chance: np.random.Generator) -> Losses:
+    def _losses(self, batch: TaskBatch, rng: np.random.Generator) -> Losses:
         """Rank the queries' true tails above wrong ones, on the relations' hyperplanes after their step."""
         margin, module = self.settings.margin, self.module
         _, differences = embed(module.entities, batch)
         hidden = np.repeat(batch.hidden, batch.support[0].size)
-        neighborhoods = self.finder.find(batch.support.ravel(), chance, hidden)
+        neighborhoods = self.finder.find(batch.support.ravel(), rng, hidden)
         before = Relations(module(self._ids(batch.support), neighborhoods), self._normals(batch.tasks))
         moved = self._step(before, differences.support, differences.wrong_support, is_asked=False)
         true = moved.residuals(differences.queries)
@@ -208,8 +210,8 @@ class GANAMethod(Learner[GANASettings, GANA]):
     def _ids(self, ids: IntArray) -> Tensor:
         return torch.from_numpy(np.array(ids, dtype=np.int64)).to(self.device)
 
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+    def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; entities that the run has never seen stand at the origin."""
-        self.prepare(dataset, trained_size(folder, "own_normals.weight") if self.settings.faithful else 0)
-        restore_weights(self.module, folder, dataset.graph)
+        self._make(dataset, weights.num_rows("own_normals.weight") if self.settings.faithful else 0)
+        restore_weights(self.module, weights, dataset.graph)
         self.module.eval()

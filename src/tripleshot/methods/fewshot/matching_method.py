@@ -1,7 +1,7 @@
 """GMatching and FSRL as methods: they differ in how they read neighbors and examples, and in what they lose."""
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -15,9 +15,8 @@ from tripleshot.methods.fewshot.matching import Matcher, encode_episode, score_t
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder
 from tripleshot.methods.fewshot.vectors import restore_weights
 from tripleshot.methods.kept_codes import KeptCodes
-from tripleshot.methods.learner import Learner
 from tripleshot.methods.losses import ranking_loss
-from tripleshot.training.trainer import Losses, Stage
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 
 @dataclass(frozen=True)
@@ -37,13 +36,15 @@ SettingsType = TypeVar("SettingsType", bound=MatchingSettings)
 MatcherType = TypeVar("MatcherType", bound=Matcher)
 
 
-class MatchingMethod(Learner[SettingsType, MatcherType]):
+class MatchingMethod(TrainableMethod[SettingsType, MatcherType]):
     """A matcher on one dataset."""
 
     Network: ClassVar[Any]
+    starts_from = "vectors"
 
-    def prepare(self, dataset: FewShotDataset) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Make an untrained network for the vocabulary of a dataset."""
+        self.dataset, self.shots, self.graph = dataset, shots, dataset.graph
         settings, graph = self.settings, dataset.graph
         torch.manual_seed(settings.seed)
         self.finder = NeighborFinder(graph, settings.max_neighbors, self.device)
@@ -56,22 +57,26 @@ class MatchingMethod(Learner[SettingsType, MatcherType]):
             settings.matching_steps,
             settings.max_neighbors if settings.faithful else 0,
         ).to(self.device)
+        self.module.symbols.requires_grad_(settings.fine_tune)
         self.codes = KeptCodes(graph.num_entities, lambda entities: self.module.encode(self.finder.find(entities)))
 
-    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
-        """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
-        self.prepare(dataset)
-        self.module.symbols.begin(self.settings.pretrained, self.settings.fine_tune, dataset)
-        sampler = sampler_of(self.settings, dataset, shots)
-        return [self.stage("episodes", lambda step, chance: self._losses(sampler, chance), bool(dataset.valid))]
+    def start_from(self, start: Vectors | TrainedWeights) -> None:
+        """Take the vectors of an embedding method."""
+        self.module.symbols.take(start)
 
-    def _losses(self, sampler: EpisodeSampler, chance: np.random.Generator) -> Losses:
+    def stages(self) -> list[Stage]:
+        """Return the one stage: episodes."""
+        sampler = sampler_of(self.settings, self.dataset, self.shots)
+        losses = partial(self._losses, sampler)
+        return [self.stage("episodes", losses, bool(self.dataset.valid))]
+
+    def _losses(self, sampler: EpisodeSampler, _step: int, rng: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones."""
-        pairs = encode_episode(self.module, self.finder, sampler.draw(chance), chance)
+        pairs = encode_episode(self.module, self.finder, sampler.draw(rng), rng)
         positive, negative = pairs.scores(self.module, self.module.prototype(pairs.support))
         return {"ranking": ranking_loss(positive, negative, self.settings.margin)}
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the entities' codes."""
         self.codes.forget()
 
@@ -80,8 +85,8 @@ class MatchingMethod(Learner[SettingsType, MatcherType]):
         self.module.eval()
         return score_tails(self.module, self.codes, support, head, tails)
 
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+    def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; a neighbor or relation that the run has never seen says nothing."""
-        self.prepare(dataset)
-        restore_weights(self.module, folder, dataset.graph)
+        self.prepare(dataset, 0)
+        restore_weights(self.module, weights, dataset.graph)
         self.module.eval()

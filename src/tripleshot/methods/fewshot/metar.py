@@ -5,7 +5,7 @@ it lies to head + R', where R' = R - beta G and G is the gradient of the example
 """
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import torch
@@ -23,10 +23,9 @@ from tripleshot.methods.fewshot.gradient_step import (
     embed,
     relation_gradient,
 )
-from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights, trained_size
+from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
 from tripleshot.methods.last_support import LastSupport
-from tripleshot.methods.learner import Learner
-from tripleshot.training.trainer import Losses, Stage
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 
 @dataclass(frozen=True)
@@ -98,45 +97,43 @@ class MetaR(nn.Module):
         return self.third(states).mean(1)
 
 
-class MetaRMethod(Learner[MetaRSettings, MetaR]):
+class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
     """MetaR on one dataset."""
 
     Settings = MetaRSettings
     presets = PRESETS
+    starts_from = "vectors"
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Make an untrained network for the vocabulary of a dataset."""
-        self.dataset = dataset
+        self.dataset, self.shots, self.graph = dataset, shots, dataset.graph
         torch.manual_seed(self.settings.seed)
         width, dropout = self.settings.width, self.settings.dropout
         self.module = MetaR(dataset.graph.num_entities, shots, width, dropout).to(self.device)
         self._relation: LastSupport[Tensor] = LastSupport()
 
-    def begin(self, dataset: FewShotDataset, shots: int, folder: Path | None) -> list[Stage]:
-        """Make an untrained network, perhaps with vectors of an embedding method, and return its one stage."""
-        self.prepare(dataset, shots)
-        if self.settings.pretrained:
-            self._start_from(Path(self.settings.pretrained))
-        sampler = batches_of(self.settings, dataset, shots)
-        return [self.stage("episodes", lambda step, chance: self._losses(sampler, step, chance), bool(dataset.valid))]
+    def stages(self) -> list[Stage]:
+        """Return the one stage: episodes of many relations."""
+        sampler = batches_of(self.settings, self.dataset, self.shots)
+        return [self.stage("episodes", partial(self._losses, sampler), bool(self.dataset.valid))]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the relation that was asked about last."""
         self._relation.forget()
 
     @torch.no_grad()
-    def _start_from(self, folder: Path) -> None:
-        graph = self.dataset.graph
-        symbols = SymbolVectors(graph.num_entities, graph.num_relations, self.settings.width)
-        symbols.start_from(folder, self.dataset)
+    def start_from(self, start: Vectors | TrainedWeights) -> None:
+        """Take the entities' vectors of an embedding method."""
+        symbols = SymbolVectors(self.graph.num_entities, self.graph.num_relations, self.settings.width)
+        symbols.take(start)
         self.module.entities.weight.copy_(symbols.entities.weight)
 
-    def _losses(self, sampler: TaskBatchSampler, step: int, chance: np.random.Generator) -> Losses:
+    def _losses(self, sampler: TaskBatchSampler, step: int, rng: np.random.Generator) -> Losses:
         """Rank the queries' true tails above wrong ones, by the relations' vectors after their step."""
         settings = self.settings
         if settings.faithful and step >= settings.validate_every:
             self.module.eval()
-        batch = sampler.draw(chance)
+        batch = sampler.draw(rng)
         support, differences = embed(self.module.entities, batch)
         relation = self.module(support)[:, None]  # (T, 1, d)
         near, far = differences.support + relation, differences.wrong_support + relation
@@ -171,8 +168,8 @@ class MetaRMethod(Learner[MetaRSettings, MetaR]):
     def _vectors(self, entities: IntArray) -> Tensor:
         return self.module.entities(torch.from_numpy(np.array(entities, dtype=np.int64)).to(self.device))
 
-    def restore(self, dataset: FewShotDataset, folder: Path) -> None:
+    def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; entities that the run has never seen stand at the origin."""
-        self.prepare(dataset, trained_size(folder, "first.norm.weight"))
-        restore_weights(self.module, folder, dataset.graph)
+        self.prepare(dataset, weights.num_rows("first.norm.weight"))
+        restore_weights(self.module, weights, dataset.graph)
         self.module.eval()

@@ -1,20 +1,13 @@
 """Vectors of entities and relations: where a method starts from, what it learns, and found again by name."""
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError, safe_open
-from torch import Tensor, nn
+from torch import nn
 
-from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.embedding.models import conjugate
-from tripleshot.methods.fewshot.pretrained import load_vectors
-from tripleshot.training.checkpoints import WEIGHTS, load_weights
-from tripleshot.training.runs import RunVocabulary, load_config, load_vocabulary
+from tripleshot.methods.trainable import TrainedNames, TrainedWeights, Vectors
 
 
 class SymbolVectors(nn.Module):
@@ -32,56 +25,33 @@ class SymbolVectors(nn.Module):
             nn.init.normal_(table.weight, std=width**-0.5)
             nn.init.zeros_(table.weight[-1])
 
-    def begin(self, pretrained: str, fine_tune: bool, dataset: FewShotDataset) -> None:
-        """Take vectors from a run's folder, unless it is empty, and decide whether they learn."""
-        if pretrained:
-            self.start_from(Path(pretrained), dataset)
-        self.requires_grad_(fine_tune)
-
     @torch.no_grad()
-    def start_from(self, folder: Path, dataset: FewShotDataset) -> None:
-        """Take the vectors of a run of an embedding method, ComplEx's standardised as GMatching takes them."""
-        found, method = load_vectors(folder, dataset), load_config(folder).method
-        entities, relations = torch.from_numpy(found.entities), torch.from_numpy(found.relations)
-        relations = torch.cat([relations, _inverses(relations, method)])
+    def take(self, start: Vectors | TrainedWeights) -> None:
+        """Start from the vectors of an embedding method."""
+        if not isinstance(start, Vectors):
+            raise InputError(f"{start.source}: has no vectors to start from")
         width = self.entities.embedding_dim
-        if entities.shape[1] != width:
-            raise InputError(f"the vectors of {folder} have width {entities.shape[1]}, not {width}: set the same width")
-        for table, start in ((self.entities, entities), (self.relations, relations)):
-            table.weight[:-1].copy_(_standardised(start) if method == "complex" else start)
+        if start.entities.shape[1] != width:
+            found = start.entities.shape[1]
+            raise InputError(f"the vectors of {start.source} have width {found}, not {width}: set the same width")
+        for table, vectors in ((self.entities, start.entities), (self.relations, start.relations)):
+            table.weight[:-1].copy_(torch.from_numpy(vectors))
 
 
-def _inverses(relations: Tensor, method: str) -> Tensor:
-    """Return the vectors with which a method would score (t, r, h) as it scores (h, r, t) with these."""
-    match method:
-        case "complex":
-            return conjugate(relations)
-        case "distmult":
-            return relations
-        case _:
-            return -relations
-
-
-def _standardised(vectors: Tensor) -> Tensor:
-    deviation, mean = torch.std_mean(vectors, dim=1, keepdim=True)
-    return (vectors - mean) / (deviation + 1e-3)
-
-
-def restore_weights(module: nn.Module, folder: Path, graph: KnowledgeGraph) -> None:
-    """Read the weights of a run into a module that was made for a graph, by the graph's names.
+def restore_weights(module: nn.Module, weights: TrainedWeights, graph: KnowledgeGraph) -> None:
+    """Put the weights of a run into a module that was made for a graph, by the graph's names.
 
     Its tables that are called `entities` and `relations` are laid out as those of `SymbolVectors`.
     """
-    trained = load_vocabulary(folder)
-    if trained is None or trained.fits(graph):
-        load_weights(module, folder)
+    if weights.names is None or weights.names.fits(graph):
+        weights.load_into(module)
         return
-    rows = _trained_rows(trained, graph)
+    rows = _trained_rows(weights.names, graph)
     tables = {name: name.removesuffix(".weight").rpartition(".")[2] for name in module.state_dict()}
-    load_weights(module, folder, {name: rows[table] for name, table in tables.items() if table in rows})
+    weights.load_into(module, {name: rows[table] for name, table in tables.items() if table in rows})
 
 
-def _trained_rows(trained: RunVocabulary, graph: KnowledgeGraph) -> dict[str, npt.NDArray[np.int64]]:
+def _trained_rows(trained: TrainedNames, graph: KnowledgeGraph) -> dict[str, npt.NDArray[np.int64]]:
     """Return which row of the trained tables each row of a graph's tables takes: the last one for an unknown name."""
     entities = trained.entities.find(graph.entities.names).astype(np.int64)
     relations = trained.relations.find(graph.relations.names).astype(np.int64)
@@ -93,12 +63,3 @@ def _trained_rows(trained: RunVocabulary, graph: KnowledgeGraph) -> dict[str, np
         "entities": np.append(np.where(entities < 0, no_entity, entities), no_entity),
         "relations": np.concatenate([forward, inverse, [no_relation]]),
     }
-
-
-def trained_size(folder: Path, name: str) -> int:
-    """Return how many rows some weights of a run have: what they were made for is not always in the settings."""
-    try:
-        with safe_open(folder / WEIGHTS, framework="pt") as file:
-            return file.get_slice(name).get_shape()[0]
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{folder / WEIGHTS}: not readable as weights of this method: {error}") from None

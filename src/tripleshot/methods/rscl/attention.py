@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from tripleshot.arrays import FloatArray
-from tripleshot.methods.protocol import Attention, Surroundings
+from tripleshot.methods.protocol import Attention, Neighborhood
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import PAD, Neighbors
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfBatch
@@ -72,10 +72,10 @@ def _layers(module: RSCL, batch: Batch) -> FloatArray | None:
     return _plain(maps[:, present[0]][:, :, present[0]])
 
 
-def _surroundings(side: Neighbors, weights: FloatArray | None) -> Surroundings:
+def _surroundings(side: Neighbors, weights: FloatArray | None) -> Neighborhood:
     direct, pairs = int(side.num_direct[0]), int(side.num_pairs[0])
     kept = None if weights is None else weights[:direct]
-    return Surroundings(side.relations[0, :pairs], side.entities[0, :pairs], direct, kept)
+    return Neighborhood(side.relations[0, :pairs], side.entities[0, :pairs], direct, kept)
 
 
 def _plain(weights: Tensor) -> FloatArray:

@@ -20,7 +20,7 @@ from tripleshot.methods.rscl.contexts import NUM_SPECIAL, RELATION, ContextExtra
 from tripleshot.methods.rscl.masking import mask, masking_loss
 from tripleshot.methods.rscl.network import RSCL, Representation
 from tripleshot.methods.rscl.settings import RSCLSettings
-from tripleshot.training.trainer import Losses
+from tripleshot.methods.trainable import Losses
 
 FEWEST_CONTEXTS = 32  # scored at once: fewer are not worth a thread
 

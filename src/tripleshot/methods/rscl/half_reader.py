@@ -14,7 +14,7 @@ from tripleshot.methods.rscl.contexts import ContextExtractor
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfBatch, Halves
 from tripleshot.methods.rscl.network import Representation
 from tripleshot.methods.rscl.settings import RSCLSettings
-from tripleshot.training.trainer import Losses
+from tripleshot.methods.trainable import Losses
 
 
 class HalfReader(ContextReader[FactorisedRSCL]):

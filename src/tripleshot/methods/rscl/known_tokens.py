@@ -5,11 +5,11 @@ import numpy.typing as npt
 
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.rscl.contexts import MASK, NUM_SPECIAL, Tokens
-from tripleshot.training.runs import RunVocabulary
+from tripleshot.methods.trainable import TrainedNames
 
 
 def trained_rows(
-    tokens: Tokens, graph: KnowledgeGraph, trained: RunVocabulary, same_tasks: bool = False
+    tokens: Tokens, graph: KnowledgeGraph, trained: TrainedNames, same_tasks: bool = False
 ) -> npt.NDArray[np.int64]:
     """Return, for each token of a graph, the row of its embedding in a table that was trained on other ids.
 

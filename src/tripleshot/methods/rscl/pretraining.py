@@ -1,7 +1,6 @@
 """How RSCL learns: from masked contexts of background and train tasks, then from episodes (paper, section IV-D)."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,18 +13,15 @@ from tripleshot.methods.losses import ranking_loss
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import NUM_SPECIAL, Hidden, Tokens
 from tripleshot.methods.rscl.masking import mask, masking_loss
-from tripleshot.training.checkpoints import save_weights
-from tripleshot.training.trainer import Losses, Stage
+from tripleshot.methods.trainable import PRETRAINED, Losses, Stage
 
 if TYPE_CHECKING:
     from tripleshot.methods.rscl.method import RSCLMethod
 
-PRETRAINED = "pretrained.safetensors"
-
 
 @dataclass(frozen=True, eq=False)
 class DrawnTriples:
-    """Triples to be masked; all shapes are (n,).
+    """TrainingTriples to be masked; all shapes are (n,).
 
     Attributes:
         heads: entity ids; `tails` as well.
@@ -94,12 +90,12 @@ class RSCLTraining:
             settings.background_share,
         )
 
-    def stages(self, folder: Path | None) -> list[Stage]:
+    def stages(self) -> list[Stage]:
         """Return what training goes through: masked contexts, then episodes.
 
-        The weights between pre-training and episodes are kept in the folder: other runs can start from them.
+        The weights between pre-training and episodes are kept: other runs can start from them.
         """
-        settings, module = self.settings, self.method.module
+        settings = self.settings
         pace, validates = (settings.schedule, settings.warmup), bool(self.dataset.valid)
         pretraining = Stage(
             "pre-training",
@@ -108,7 +104,7 @@ class RSCLTraining:
             settings.pretraining_rate,
             "linear",
             settings.warmup,
-            finished=None if folder is None else lambda: save_weights(module, folder, PRETRAINED),
+            keep_as=PRETRAINED,
         )
         episodes = Stage(
             "episodes", self._episode_losses, settings.steps, settings.learning_rate, *pace, validates=validates

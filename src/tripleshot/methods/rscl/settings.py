@@ -7,14 +7,13 @@ from tripleshot.datasets.episodes import Regime
 from tripleshot.errors import InputError
 from tripleshot.methods.rscl.contexts import TopNeighbors
 from tripleshot.methods.rscl.masking import MaskingShares
-from tripleshot.methods.settings import LearningSettings
-from tripleshot.training.schedules import Schedule
+from tripleshot.methods.settings import Schedule, TrainingSettings
 
 RelationToken = Literal["shared", "own", "difference"]
 
 
 @dataclass(frozen=True)
-class RSCLSettings(LearningSettings):
+class RSCLSettings(TrainingSettings):
     """Everything that decides what RSCL is and how it learns; the defaults are the paper's for NELL-One.
 
     Attributes:
