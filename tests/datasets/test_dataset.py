@@ -150,11 +150,11 @@ def test_without_train_tasks_there_are_no_train_edges(tiny):
 
 def test_a_dataset_and_a_task_say_what_they_hold(tiny):
     assert repr(tiny) == (
-        "FewShotDataset 'tiny': 2 train, 1 valid and 2 test tasks "
-        "over KnowledgeGraph(26 entities, 4 relations, 48 triples)"
+        "FewShotDataset('tiny', 2 train, 1 valid and 2 test tasks, "
+        "KnowledgeGraph(26 entities, 4 relations, 48 triples))"
     )
-    assert repr(tiny.test[0]) == "Task 'works in': 20 triples"
-    assert repr(replace(tiny.test[0], label="has a job in")) == "Task 'works in' (has a job in): 20 triples"
+    assert repr(tiny.test[0]) == "Task('works in', 20 triples)"
+    assert repr(replace(tiny.test[0], label="has a job in")) == "Task('works in', 'has a job in', 20 triples)"
 
 
 def test_a_wrong_split_or_candidate_mode_is_named(tiny):

@@ -57,8 +57,8 @@ class Task:
         return cls(name, frozen(pairs), frozen(np.unique(everything, axis=0)), given)
 
     def __repr__(self) -> str:
-        label = f" ({self.label})" if self.label and self.label != self.name else ""
-        return f"Task {self.name!r}{label}: {len(self.pairs)} triples"
+        label = f"{self.label!r}, " if self.label and self.label != self.name else ""
+        return f"Task({self.name!r}, {label}{len(self.pairs)} triples)"
 
     def support(self, shots: int) -> npt.NDArray[np.int32]:
         """Return the first K pairs: the examples a method may see."""
@@ -97,7 +97,7 @@ class FewShotDataset:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.train)} train, {len(self.valid)} valid and {len(self.test)} test tasks"
-        return f"FewShotDataset {self.name!r}: {sizes} over {self.graph!r}"
+        return f"FewShotDataset({self.name!r}, {sizes}, {self.graph!r})"
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """Return the tasks of one split, in file order."""
