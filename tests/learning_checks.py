@@ -8,7 +8,8 @@ import torch
 
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.evaluation.protocol import evaluate, summarize
-from tripleshot.training.fit import fit
+from tripleshot.training.fit import fit, train_run
+from tripleshot.training.runs import load_start, load_trained_weights
 
 SHOTS = 3
 
@@ -42,25 +43,34 @@ def assert_resumes_to_the_same_weights(make, dataset, folder, stop_at):
     broken = folder / "broken"
     broken.mkdir()
 
-    class PowerCut:
-        def begin(self, stage, step):
-            pass
-
-        def advance(self, step, losses, best_mrr):
-            if step == stop_at:
-                raise RuntimeError("power cut")
-
     with pytest.raises(RuntimeError, match="power cut"):
-        fit(make(), dataset, SHOTS, broken, observer=PowerCut())
+        fit(make(), dataset, SHOTS, broken, callback=cut_power_at(stop_at))
     resumed = make()
     fit(resumed, dataset, SHOTS, broken, resume=True)
     expected = whole.module.state_dict()
     for name, weights in resumed.module.state_dict().items():
         assert torch.equal(weights, expected[name]), name
     restored = make()
-    restored.restore(dataset, broken)
+    restored.restore(dataset, load_trained_weights(broken))
     asked = question(dataset)
     np.testing.assert_array_equal(restored.score(*asked), whole.score(*asked))
+
+
+def cut_power_at(step):
+    """Return a callback that ends a training after this step as a power cut would."""
+
+    def cut(update):
+        if update.step == step:
+            raise RuntimeError("power cut")
+
+    return cut
+
+
+def train_start(dataset, folder, width):
+    """Train some steps of TransE into a folder, for another method to start from, and return its vectors."""
+    settings = {"width": width, "batch_size": 16, "num_negatives": 2, "steps": 3, "warmup": 0}
+    train_run("transe", dataset, SHOTS, folder, settings=settings)
+    return load_start("vectors", folder, dataset)
 
 
 def edges_of(graph, entity):

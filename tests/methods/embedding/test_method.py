@@ -5,16 +5,17 @@ import numpy as np
 import pytest
 import torch
 
-from learning_checks import question
+from learning_checks import cut_power_at, question
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
-from tripleshot.methods import embedding
-from tripleshot.methods.embedding.method import EmbeddingMethod
+from tripleshot.methods import find_method
+from tripleshot.methods.embedding import method as embedding
 from tripleshot.methods.embedding.models import SCORINGS, Relations
+from tripleshot.methods.embedding.relation_fitting import fit_relation
 from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings
-from tripleshot.training.fit import fit
-from tripleshot.training.runs import RunConfig, save_config, save_names
+from tripleshot.training.fit import fit, train_run
+from tripleshot.training.runs import load_trained_weights, save_names
 
 QUICK = EmbeddingSettings(
     width=8,
@@ -29,8 +30,12 @@ QUICK = EmbeddingSettings(
 )
 
 
+def make(name, settings):
+    return find_method(name).method_class()(settings)
+
+
 def fitted(tiny, name="transe", settings=QUICK, folder=None):
-    method = EmbeddingMethod(name, settings)
+    method = make(name, settings)
     fit(method, tiny, 3, folder)
     return method
 
@@ -73,7 +78,7 @@ def test_it_overfits_a_tiny_graph(tiny, name):
     """
     graph = tiny.graph.without_relations(tiny.graph.relations.ids(["knows", "twin of"]))
     settings = replace(DEFAULTS[name], width=16, batch_size=64, num_negatives=8, steps=250, warmup=5, regularization=0)
-    method = EmbeddingMethod(name, replace(settings, norm=2, margin=1.0))
+    method = make(name, replace(settings, norm=2, margin=1.0))
     fit(method, replace(tiny, graph=graph, valid=(), test=()), 3)
     memorized = FewShotDataset("seen", graph, (), (), tiny.train)
     assert summarize(evaluate(method, memorized, 3).ranks).micro["mrr"] > 0.9
@@ -98,7 +103,8 @@ def test_the_closed_form_of_a_translation_is_the_mean_difference(tiny):
     support = tiny.valid[0].pairs[4:8].astype(np.int64)
     vectors = method.module.entity_vectors(torch.from_numpy(support)).detach()
     expected = (vectors[:, 1] - vectors[:, 0]).mean(0)
-    torch.testing.assert_close(method._tables_of(support)["vectors"][0], expected)
+    found = fit_relation(method.module, support, method.settings)
+    torch.testing.assert_close(found["vectors"][0], expected)
 
 
 def test_a_new_relation_is_the_same_whenever_wherever_and_in_whatever_order_it_is_asked(tiny, monkeypatch):
@@ -126,17 +132,9 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
     broken = tmp_path / "broken"
     broken.mkdir()
 
-    class Impatient:
-        def begin(self, stage, step):
-            pass
-
-        def advance(self, step, losses, best_mrr):
-            if step == 20:
-                raise RuntimeError("power cut")
-
     with pytest.raises(RuntimeError, match="power cut"):
-        fit(EmbeddingMethod("transr", QUICK), tiny, 3, broken, observer=Impatient())
-    resumed = EmbeddingMethod("transr", QUICK)
+        fit(make("transr", QUICK), tiny, 3, broken, callback=cut_power_at(20))
+    resumed = make("transr", QUICK)
     fit(resumed, tiny, 3, broken, resume=True)
     for (name, left), right in zip(
         whole.module.state_dict().items(), resumed.module.state_dict().values(), strict=True
@@ -155,8 +153,8 @@ def test_a_run_goes_by_names_on_a_graph_that_has_grown(tiny, tmp_path):
         tiny.graph, entities=entities, head_ids=places[tiny.graph.head_ids], tail_ids=places[tiny.graph.tail_ids]
     ).with_types(None)
     grown = graph.with_triples([("newcomer", "knows", "person:1")])
-    again = EmbeddingMethod("transe", QUICK)
-    again.restore(FewShotDataset("grown", grown, (), (), ()), tmp_path)
+    again = make("transe", QUICK)
+    again.restore(FewShotDataset("grown", grown, (), (), ()), load_trained_weights(tmp_path))
     support, head, tails = question(tiny)
     found = again.score(places[support], int(places[head]), places[tails])
     np.testing.assert_allclose(found, method.score(support, head, tails), atol=1e-6)
@@ -172,15 +170,15 @@ def test_settings_that_make_no_sense_are_refused(change):
 
 def test_a_method_starts_from_the_vectors_of_another(tiny, tmp_path):
     settings = replace(QUICK, steps=3)
-    first = EmbeddingMethod("transe", settings)
-    fit(first, tiny, 3, tmp_path)
-    config = RunConfig("transe", asdict(settings), 3, "tiny", tiny.name, tiny.content_hash, "train", None)
-    save_config(config, tmp_path)
-    later = EmbeddingMethod("transr", replace(settings, pretrained=str(tmp_path)))
-    later.begin(tiny, 3, None)
+    first = train_run("transe", tiny, 3, tmp_path, settings=asdict(settings))
+    weights = load_trained_weights(tmp_path)
+    later = make("transr", settings)
+    later.prepare(tiny, 3)
+    later.start_from(weights)
     for name in ("entities.weight", "relations.vectors"):
         assert torch.equal(later.module.state_dict()[name], first.module.state_dict()[name])
     for variant, width in (("rescal", settings.width), ("transr", settings.width + 1)):
-        other = EmbeddingMethod(variant, replace(settings, pretrained=str(tmp_path), width=width))
+        other = make(variant, replace(settings, width=width))
+        other.prepare(tiny, 3)
         with pytest.raises(InputError, match="as wide and for as many relations"):
-            other.begin(tiny, 3, None)
+            other.start_from(weights)

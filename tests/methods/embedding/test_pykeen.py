@@ -7,6 +7,7 @@ from tripleshot.errors import InputError
 from tripleshot.methods import find_method
 from tripleshot.methods.embedding import pykeen as pykeen_adapter
 from tripleshot.training.fit import fit
+from tripleshot.training.runs import load_trained_weights
 
 SMALL = {"width": 8, "batch_size": 32, "num_negatives": 4, "steps": 20, "validate_every": 10, "warmup": 2}
 needs_pykeen = pytest.mark.skipif(find_spec("pykeen") is None, reason="PyKEEN is not installed")
@@ -45,7 +46,7 @@ def test_it_learns_scores_candidates_and_is_found_again_in_its_folder(tiny, tmp_
     assert scores.shape == tails.shape
     assert np.isfinite(scores).all()
     again = entry.create(SMALL)
-    again.restore(tiny, tmp_path)
+    again.restore(tiny, load_trained_weights(tmp_path))
     np.testing.assert_array_equal(again.score(support, head, tails), scores)
     alone = [method.score(support, head, tails[i : i + 1])[0] for i in range(len(tails))]
     np.testing.assert_allclose(alone, scores, atol=1e-5)

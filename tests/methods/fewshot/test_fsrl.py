@@ -12,7 +12,6 @@ from learning_checks import (
     memorized_mrr,
     question,
 )
-from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.methods.fewshot.fsrl import FSRL, FSRLMethod, FSRLSettings, RecurrentAggregator
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder
 from tripleshot.training.fit import fit
@@ -107,8 +106,8 @@ def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
 @pytest.mark.parametrize("faithful", [False, True])
 def test_the_decoder_learns_unless_the_public_code_is_followed(tiny, faithful):
     method = make(faithful=faithful)
-    method.prepare(tiny)
-    losses = method._losses(EpisodeSampler(tiny, 3, 16), np.random.default_rng(0))
+    method.prepare(tiny, 3)
+    losses = method.stages()[0].losses(0, np.random.default_rng(0))
     torch.stack(list(losses.values())).sum().backward()
     gradients = [parameter.grad for parameter in method.module.aggregator.teller.parameters()]
     assert [gradient is not None and bool(gradient.any()) for gradient in gradients] == [not faithful] * 4

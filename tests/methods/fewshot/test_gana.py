@@ -4,16 +4,21 @@ import numpy as np
 import pytest
 import torch
 
-from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights, memorized_mrr, question
-from tripleshot.datasets.episodes import TaskBatchSampler
+from learning_checks import (
+    assert_queries_change_nothing,
+    assert_resumes_to_the_same_weights,
+    memorized_mrr,
+    question,
+    train_start,
+)
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
+from tripleshot.methods.episode_settings import batches_of
 from tripleshot.methods.fewshot.gana import GANA, LSTM_LAYERS, GANAMethod, GANASettings
 from tripleshot.methods.fewshot.gradient_step import draw_wrong_tails
 from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
-from tripleshot.methods.fewshot.vectors import SymbolVectors
 from tripleshot.training.fit import fit
-from tripleshot.training.runs import save_names
+from tripleshot.training.runs import load_trained_weights, save_names
 
 QUICK = GANASettings(
     width=16,
@@ -124,13 +129,13 @@ def test_without_any_edge_it_trains_and_scores_finitely(tiny):
 
 def test_edges_of_the_relation_asked_about_are_not_seen_in_training(tiny, monkeypatch):
     method = GANAMethod(QUICK)
-    method.prepare(tiny, 0)
+    method.prepare(tiny, 3)
     seen = []
     find = method.finder.find
     monkeypatch.setattr(method.finder, "find", lambda *given: seen.append((given, find(*given))) or seen[-1][1])
-    batch = TaskBatchSampler(tiny, 3, 64, 2).draw(np.random.default_rng(0))
-    method._losses(batch, np.random.default_rng(0))
+    method.stages()[0].losses(0, np.random.default_rng(0))
     ((entities, _, hidden), found) = seen[0]
+    batch = batches_of(QUICK, tiny, 3).draw(np.random.default_rng(0))
     np.testing.assert_array_equal(entities, batch.support.ravel())
     relations = found.relations.numpy() % tiny.graph.num_relations
     assert len(relations)
@@ -148,7 +153,7 @@ def test_it_overfits_a_tiny_graph(tiny):
 def test_faithful_training_gives_relations_hyperplanes_of_their_own_and_a_new_one_none(tiny):
     method = fitted(tiny, faithful=True)
     untrained = GANAMethod(replace(QUICK, faithful=True))
-    untrained.prepare(tiny, 6)
+    untrained.prepare(tiny, 3)
     own, before = (each.module.state_dict()["own_normals.weight"] for each in (method, untrained))
     assert own.shape == before.shape
     assert not torch.equal(own, before)
@@ -171,24 +176,18 @@ def test_a_run_can_be_restored_also_on_a_larger_graph(tiny, tmp_path, faithful):
     larger = replace(tiny, graph=tiny.graph.with_triples([("person:new", "likes", "city:0")]))
     for dataset in (tiny, larger):
         again = GANAMethod(method.settings)
-        again.restore(dataset, tmp_path)
+        again.restore(dataset, load_trained_weights(tmp_path))
         support, head, tails = question(tiny)
         assert np.isfinite(again.score(support, head, np.arange(dataset.graph.num_entities))).all()
         if dataset is tiny:
             np.testing.assert_array_equal(again.score(support, head, tails), method.score(support, head, tails))
 
 
-def test_pretrained_symbols_are_where_it_starts_from_and_stay_as_they_are(tiny, monkeypatch):
-    vectors = torch.randn(tiny.graph.num_entities, 16)
-
-    def start_from(self, folder, dataset):
-        with torch.no_grad():
-            self.entities.weight[:-1] = vectors
-
-    monkeypatch.setattr(SymbolVectors, "start_from", start_from)
-    method = fitted(tiny, pretrained="transe-run")
-    torch.testing.assert_close(method.module.symbols.entities.weight[:-1], vectors)
-    assert not torch.equal(method.module.entities.weight[:-1], vectors)
+def test_pretrained_symbols_are_where_it_starts_from_and_stay_as_they_are(tiny, tmp_path):
+    start = train_start(tiny, tmp_path, width=16)
+    method = fitted(tiny, pretrained=str(tmp_path))
+    np.testing.assert_array_equal(method.module.symbols.entities.weight[:-1], start.entities)
+    assert not np.array_equal(method.module.entities.weight[:-1].detach(), start.entities)
 
 
 def test_too_few_neighbors_are_refused(tiny):

@@ -75,7 +75,7 @@ def test_what_was_made_of_examples_is_remembered_until_it_is_forgotten():
         return last.get(np.array(support), lambda: made.append(support) or len(made))
 
     assert [ask([[1, 2]]), ask([[1, 2]]), ask([[3, 4]])] == [1, 1, 2]
-    last.clear_cache()
+    last.forget()
     assert ask([[3, 4]]) == 3
 
 

@@ -77,6 +77,6 @@ def test_kept_codes_are_bounded_and_can_be_forgotten():
     codes.of(np.array([0, 1, 2]))
     assert codes.of(np.array([4, 2, 5])).tolist() == [[4, 40], [2, 20], [5, 50]]
     assert asked[-1] == [2, 4, 5]  # the first ones had to go
-    codes.clear_cache()
+    codes.forget()
     codes.of(np.array([4]))
     assert asked[-1] == [4]

@@ -4,15 +4,19 @@ import numpy as np
 import pytest
 import torch
 
-from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights, memorized_mrr, question
-from tripleshot.datasets.episodes import TaskBatchSampler
+from learning_checks import (
+    assert_queries_change_nothing,
+    assert_resumes_to_the_same_weights,
+    memorized_mrr,
+    question,
+    train_start,
+)
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.methods.fewshot.gradient_step import draw_wrong_tails
 from tripleshot.methods.fewshot.metar import MetaR, MetaRMethod, MetaRSettings
-from tripleshot.methods.fewshot.vectors import SymbolVectors
 from tripleshot.training.fit import fit
-from tripleshot.training.runs import save_names
+from tripleshot.training.runs import load_trained_weights, save_names
 
 QUICK = MetaRSettings(
     width=16,
@@ -93,29 +97,28 @@ def test_it_overfits_a_tiny_graph(tiny):
     assert memorized_mrr(MetaRMethod(replace(QUICK, steps=400, regime="pre-train", width=32)), tiny) > 0.9
 
 
+def losses_of_a_step(method, dataset):
+    method.prepare(dataset, 3)
+    method.module.train()
+    return method.stages()[0].losses(0, np.random.default_rng(0))
+
+
 def test_faithful_training_divides_the_gradient_and_minimises_the_examples_loss_too(tiny):
     methods = [MetaRMethod(replace(QUICK, faithful=faithful, dropout=0.0)) for faithful in (False, True)]
-    sampler = TaskBatchSampler(tiny, 3, 32, 4)
-    losses = []
-    for method in methods:
-        method.prepare(tiny, 3)
-        method.module.train()
-        losses.append(method._losses(sampler, 0, np.random.default_rng(0)))
+    losses = [losses_of_a_step(method, tiny) for method in methods]
     assert set(losses[0]) == {"query"}
     assert set(losses[1]) == {"query", "support"}
     barely = MetaRMethod(replace(QUICK, inner_rate=QUICK.inner_rate / 32, dropout=0.0))
-    barely.prepare(tiny, 3)
-    barely.module.train()
-    torch.testing.assert_close(barely._losses(sampler, 0, np.random.default_rng(0))["query"], losses[1]["query"])
+    torch.testing.assert_close(losses_of_a_step(barely, tiny)["query"], losses[1]["query"])
 
 
 def test_faithful_training_fixes_batch_norm_after_the_first_validation(tiny):
     method = MetaRMethod(replace(QUICK, faithful=True))
     method.prepare(tiny, 3)
-    sampler = TaskBatchSampler(tiny, 3, 32, 4)
+    (stage,) = method.stages()
     for step, expected in ((19, True), (20, False)):
         method.module.train()
-        method._losses(sampler, step, np.random.default_rng(0))
+        stage.losses(step, np.random.default_rng(0))
         assert method.module.training is expected
 
 
@@ -131,7 +134,7 @@ def test_a_run_can_be_restored_whatever_its_number_of_examples(tiny, tmp_path):
     method = MetaRMethod(QUICK)
     fit(method, tiny, 2, tmp_path)
     again = MetaRMethod(QUICK)
-    again.restore(tiny, tmp_path)
+    again.restore(tiny, load_trained_weights(tmp_path))
     np.testing.assert_array_equal(again.score(*question(tiny, 2)), method.score(*question(tiny, 2)))
 
 
@@ -141,7 +144,7 @@ def test_on_a_larger_graph_entities_are_found_by_name_and_new_ones_stand_at_the_
     save_names(tiny.graph, tmp_path)
     larger = replace(tiny, graph=tiny.graph.with_triples([("person:new", "lives in", "city:0")]))
     again = MetaRMethod(QUICK)
-    again.restore(larger, tmp_path)
+    again.restore(larger, load_trained_weights(tmp_path))
     weights, before = again.module.entities.weight, method.module.entities.weight
     torch.testing.assert_close(weights[: tiny.graph.num_entities], before[:-1])
     assert weights[tiny.graph.num_entities :].abs().max() == 0
@@ -149,20 +152,13 @@ def test_on_a_larger_graph_entities_are_found_by_name_and_new_ones_stand_at_the_
 
 def test_weights_that_are_not_there_are_an_error_in_one_line(tiny, tmp_path):
     with pytest.raises(InputError, match="not readable as weights"):
-        MetaRMethod(QUICK).restore(tiny, tmp_path)
+        MetaRMethod(QUICK).restore(tiny, load_trained_weights(tmp_path))
 
 
-def test_pretrained_vectors_are_where_it_starts_from(tiny, monkeypatch):
-    vectors = torch.randn(tiny.graph.num_entities, 16)
-
-    def start_from(self, folder, dataset):
-        assert str(folder) == "transe-run"
-        with torch.no_grad():
-            self.entities.weight[:-1] = vectors
-
-    monkeypatch.setattr(SymbolVectors, "start_from", start_from)
-    method = fitted(tiny, pretrained="transe-run", steps=1, learning_rate=1e-9, regime="pre-train")
-    torch.testing.assert_close(method.module.entities.weight[:-1], vectors)
+def test_pretrained_vectors_are_where_it_starts_from(tiny, tmp_path):
+    start = train_start(tiny, tmp_path, width=16)
+    method = fitted(tiny, pretrained=str(tmp_path), steps=1, learning_rate=1e-9, regime="pre-train")
+    torch.testing.assert_close(method.module.entities.weight[:-1], torch.from_numpy(start.entities))
 
 
 def test_settings_that_make_no_sense_are_refused():

@@ -54,4 +54,4 @@ def test_the_public_split_mixes_tokens_and_heads():
     for chosen in (slice(0, 3), slice(3, 6)):
         asked, found, taken = (part[chosen] for part in pieces)
         mixed.append((asked @ found.T * (2 // 2) ** -0.5).softmax(1) @ taken)
-    torch.testing.assert_close(block._attend(queries, keys, values)[0], torch.cat(mixed).reshape(3, 4))
+    torch.testing.assert_close(block.attend(queries, keys, values)[0], torch.cat(mixed).reshape(3, 4))

@@ -1,66 +1,50 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from graphs import make_graph
+from learning_checks import train_start
 from tripleshot.errors import InputError
-from tripleshot.methods.fewshot import vectors as symbol_vectors
 from tripleshot.methods.fewshot.gmatching import GMatchingMethod, GMatchingSettings
-from tripleshot.methods.fewshot.pretrained import Vectors
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
+from tripleshot.methods.trainable import Vectors
 from tripleshot.training.checkpoints import save_weights
 from tripleshot.training.fit import fit
-from tripleshot.training.runs import RunConfig, save_config, save_names
-
-CONFIG = RunConfig("transe", {}, 3, "tiny", "tiny", "", "", None)
+from tripleshot.training.runs import load_trained_weights, save_names
 
 
 @pytest.fixture
-def found(tiny, monkeypatch) -> Vectors:
-    chance, graph = np.random.default_rng(0), tiny.graph
-    entities, relations = (
-        chance.normal(size=(count, 4)).astype(np.float32) for count in (graph.num_entities, graph.num_relations)
-    )
-    vectors = Vectors(entities, relations)
-    monkeypatch.setattr(symbol_vectors, "load_vectors", lambda folder, dataset: vectors)
-    return vectors
+def start(tiny) -> Vectors:
+    rng, graph = np.random.default_rng(0), tiny.graph
+    counts = (graph.num_entities, 2 * graph.num_relations)
+    return Vectors(*(rng.normal(size=(count, 4)).astype(np.float32) for count in counts), "somewhere")
 
 
-@pytest.mark.parametrize(("method", "signs"), [("transe", -1), ("distmult", 1), ("complex", [1, 1, -1, -1])])
-def test_vectors_start_from_a_run_and_its_inverse_relations(tiny, tmp_path, found, method, signs):
-    save_config(replace(CONFIG, method=method), tmp_path)
+def test_vectors_start_from_those_that_are_given_and_unknown_names_stay_zero(tiny, start):
     symbols = SymbolVectors(tiny.graph.num_entities, tiny.graph.num_relations, 4)
-    symbols.begin(str(tmp_path), False, tiny)
-    entities, relations = found.entities, np.concatenate([found.relations, found.relations * signs])
-    if method == "complex":
-        entities, relations = (
-            (part - part.mean(1, keepdims=True)) / (part.std(1, ddof=1, keepdims=True) + 1e-3)
-            for part in (entities, relations)
-        )
-    np.testing.assert_allclose(symbols.entities.weight[:-1], entities, atol=1e-5)
-    np.testing.assert_allclose(symbols.relations.weight[:-1], relations, atol=1e-5)
+    symbols.take(start)
+    np.testing.assert_array_equal(symbols.entities.weight[:-1].detach(), start.entities)
+    np.testing.assert_array_equal(symbols.relations.weight[:-1].detach(), start.relations)
     assert not symbols.entities.weight[-1].any()
+    assert not symbols.relations.weight[-1].any()
 
 
-def test_vectors_of_another_width_are_refused(tiny, tmp_path, found):
-    save_config(CONFIG, tmp_path)
-    with pytest.raises(InputError, match="have width 4, not 5"):
-        SymbolVectors(tiny.graph.num_entities, tiny.graph.num_relations, 5).begin(str(tmp_path), True, tiny)
+def test_vectors_of_another_width_are_refused(tiny, start):
+    with pytest.raises(InputError, match="vectors of somewhere have width 4, not 5"):
+        SymbolVectors(tiny.graph.num_entities, tiny.graph.num_relations, 5).take(start)
 
 
-def test_frozen_vectors_stay_and_the_rest_learns(tiny, tmp_path, found):
-    save_config(CONFIG, tmp_path)
+def test_frozen_vectors_stay_and_the_rest_learns(tiny, tmp_path):
+    start = train_start(tiny, tmp_path, width=4)
     settings = GMatchingSettings(
         width=4, max_neighbors=4, batch_size=8, steps=3, pretrained=str(tmp_path), fine_tune=False
     )
     method = GMatchingMethod(settings)
     fit(method, tiny, 3)
-    np.testing.assert_array_equal(method.module.symbols.entities.weight[:-1], found.entities)
+    np.testing.assert_array_equal(method.module.symbols.entities.weight[:-1], start.entities)
     untrained = GMatchingMethod(settings)
-    untrained.prepare(tiny)
+    untrained.prepare(tiny, 3)
     assert not torch.equal(method.module.combine.weight, untrained.module.combine.weight)
 
 
@@ -75,7 +59,7 @@ def test_names_find_their_vectors_again_in_another_graph(tmp_path):
     trained, restored = Holder(before), Holder(after)
     save_weights(trained, tmp_path)
     save_names(before, tmp_path)
-    restore_weights(restored, tmp_path, after)
+    restore_weights(restored, load_trained_weights(tmp_path), after)
     for name in ("a", "b", "c"):
         rows = before.entities.id(name), after.entities.id(name)
         assert torch.equal(trained.symbols.entities.weight[rows[0]], restored.symbols.entities.weight[rows[1]])

@@ -26,15 +26,15 @@ class PairBlock(nn.Module):
         asking = states[:, read]
         keys, values = self.key_value(states).chunk(2, dim=-1)
         if self.faithful:
-            mixed = self._attend(self.query(states), keys, values)[:, read]
+            mixed = self.attend(self.query(states), keys, values)[:, read]
         else:
-            mixed = self._attend(self.query(asking), keys, values)
+            mixed = self.attend(self.query(asking), keys, values)
         states = self.attention_norm(asking + self.dropout(self.attention_output(mixed)))
         forwarded = self.narrow(functional.gelu(self.widen(states), approximate="tanh"))
         return self.output_norm(states + self.dropout(forwarded))
 
-    def _attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Attend in each head.
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Attend in each head: three of shape (n, tokens, width) to the shape of the queries.
 
         The public code cuts (n, 3, H d) into (n, H, 3, d) without moving the heads before the tokens: a head then
         attends over three neighboring pieces of whatever token and head. Its scale is (d // H) ** -0.5.
