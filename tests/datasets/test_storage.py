@@ -39,6 +39,13 @@ def test_a_dataset_without_types_and_labels_survives(tiny, tmp_path):
     assert loaded.graph.entities.labels is None
 
 
+def test_a_dataset_without_tasks_can_be_saved(tiny, tmp_path):
+    replace(tiny, train=(), valid=(), test=()).save(str(tmp_path / "saved"))
+    loaded = load_saved_dataset(tmp_path / "saved")
+    assert list(loaded.all_tasks()) == []
+    assert loaded.graph.num_triples == tiny.graph.num_triples
+
+
 def test_the_hash_changes_with_every_part_that_can_change_a_result(tiny):
     graph = tiny.graph
     task = tiny.test[0]

@@ -56,7 +56,7 @@ def home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tripleshot"
 
 
-def names() -> list[str]:
+def dataset_names() -> list[str]:
     """Return every name in the catalog."""
     return [ATLAS, *REMOTE]
 
@@ -76,7 +76,9 @@ def fetch_dataset(
     if name == ATLAS:
         raise InputError("atlas comes with the package: there is nothing to fetch")
     if name not in REMOTE:
-        raise InputError(f"no dataset is called {name!r}, there are {', '.join(names())}{nearest(name, names())}")
+        raise InputError(
+            f"no dataset is called {name!r}, there are {', '.join(dataset_names())}{nearest(name, dataset_names())}"
+        )
     folder = download.fetch(REMOTE[name], home() / name, source, progress=progress)
     if name == "nell-one" and (rebuild_candidates or not (folder / CANDIDATES_FILE).exists()):
         write_file(folder / CANDIDATES_FILE, json.dumps(candidates_by_release_rule(folder)).encode())
@@ -114,7 +116,7 @@ def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
         return _load_folder(path)
     if path.exists():
         return make_dataset(read_graph(path), name=path.name.partition(".")[0])
-    raise InputError(f"{source}: no such file, folder or dataset{nearest(str(source), names())}")
+    raise InputError(f"{source}: no such file, folder or dataset{nearest(str(source), dataset_names())}")
 
 
 def _load_folder(folder: Path) -> FewShotDataset:

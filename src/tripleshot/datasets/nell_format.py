@@ -27,7 +27,7 @@ TASK_FILES: dict[Split, str] = {"train": "train_tasks.json", "valid": "dev_tasks
 PLACEHOLDERS = {"", "OOV"}  # names that some copies of ent2ids list and every loader skips
 ROWS_AT_ONCE = 1_000_000
 
-Triples = list[tuple[str, str, str]]
+NamedTriples = list[tuple[str, str, str]]
 
 
 def is_nell_layout(folder: Path) -> bool:
@@ -43,7 +43,7 @@ def read_nell_layout(folder: Path, name: str | None = None) -> FewShotDataset:
     relations = {relation for split in tasks.values() for relation in split}
     known = _read_known_tails(folder, graph, relations | set(candidates))
 
-    def make(relation: str, triples: Triples) -> Task:
+    def make(relation: str, triples: NamedTriples) -> Task:
         pairs = graph.entities.ids([name for head, _, tail in triples for name in (head, tail)])
         return Task.of(relation, pairs, known.get(relation), candidates.get(relation))
 
@@ -69,7 +69,7 @@ def _read_object(path: Path) -> dict[str, Any]:
     return content
 
 
-def _read_tasks(path: Path) -> dict[str, Triples]:
+def _read_tasks(path: Path) -> dict[str, NamedTriples]:
     tasks = _read_object(path)
     for relation, triples in tasks.items():
         if not isinstance(triples, list) or not triples:
@@ -82,7 +82,7 @@ def _read_tasks(path: Path) -> dict[str, Triples]:
     return tasks
 
 
-def _read_background(folder: Path, tasks: Iterable[dict[str, Triples]]) -> KnowledgeGraph:
+def _read_background(folder: Path, tasks: Iterable[dict[str, NamedTriples]]) -> KnowledgeGraph:
     """Read `path_graph`; entities that occur elsewhere only follow in the order of their names."""
     graph = read_graph(folder / "path_graph")
     names = {

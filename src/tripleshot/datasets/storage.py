@@ -1,4 +1,4 @@
-"""A few-shot dataset on disk: one folder of Parquet tables and a JSON page, with a hash of its content.
+"""A few-shot dataset on disk: one folder of Parquet tables and a JSON manifest with a hash of its content.
 
 `dataset.json` names the format, the content hash and the tasks; `entities`, `relations`, `triples`, `types`, `tasks`,
 `known` and `candidates` are Parquet tables. Nothing is pickled. A folder appears whole or not at all.
@@ -7,6 +7,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
 
-PAGE = "dataset.json"
+MANIFEST = "dataset.json"
 FORMAT = 1
+ROWS_AT_ONCE = 1_000_000
 
 
 def hash_content(dataset: FewShotDataset) -> str:
@@ -36,7 +38,8 @@ def hash_content(dataset: FewShotDataset) -> str:
 
     def add(part: str, array: npt.NDArray) -> None:
         digest.update(f"{part}:{len(array)}:".encode())
-        digest.update(np.ascontiguousarray(array).astype("<i8").tobytes())
+        for start in range(0, len(array), ROWS_AT_ONCE):  # a copy of every column would not fit beside a large graph
+            digest.update(np.ascontiguousarray(array[start : start + ROWS_AT_ONCE], dtype="<i8").data)
 
     for part, vocabulary in (("entities", dataset.graph.entities), ("relations", dataset.graph.relations)):
         add(part, pc.binary_length(vocabulary.names).to_numpy())
@@ -67,7 +70,7 @@ def write_dataset(dataset: FewShotDataset, folder: Path, overwrite: bool = False
     """Write a dataset to a new folder; an existing one is replaced only when asked, and only by a complete one."""
     with new_folder(folder, overwrite) as temporary:
         _write_tables(dataset, temporary)
-        page = {
+        manifest = {
             "format": FORMAT,
             "name": dataset.name,
             "data_hash": dataset.content_hash,
@@ -81,7 +84,7 @@ def write_dataset(dataset: FewShotDataset, folder: Path, overwrite: bool = False
             ],
             "notes": list(dataset.notes),
         }
-        (temporary / PAGE).write_text(json.dumps(page, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _write_tables(dataset: FewShotDataset, folder: Path) -> None:
@@ -98,7 +101,7 @@ def _write_tables(dataset: FewShotDataset, folder: Path) -> None:
         write("types", entity=owners, type=graph.types.values)
     tasks = [task for _, task in dataset.all_tasks()]
     for name, column in (("tasks", "pairs"), ("known", "known")):
-        pairs = np.concatenate([getattr(task, column) for task in tasks])
+        pairs = np.concatenate([np.empty((0, 2), dtype=np.int32), *(getattr(task, column) for task in tasks)])
         owners = np.repeat(np.arange(len(tasks), dtype=np.int32), [len(getattr(task, column)) for task in tasks])
         write(name, task=owners, head=pairs[:, 0], tail=pairs[:, 1])
     given = [task.given_candidates for task in tasks]
@@ -107,27 +110,27 @@ def _write_tables(dataset: FewShotDataset, folder: Path) -> None:
 
 def is_saved_dataset(folder: Path) -> bool:
     """Tell whether a folder holds a dataset written by `FewShotDataset.save`."""
-    return (folder / PAGE).is_file()
+    return (folder / MANIFEST).is_file()
 
 
 def load_saved_dataset(folder: Path) -> FewShotDataset:
     """Read a folder written by `FewShotDataset.save` and check that its content still has the hash that was written."""
     try:
-        page = json.loads((folder / PAGE).read_text(encoding="utf-8"))
-        if page["format"] != FORMAT:
-            raise InputError(f"{folder / PAGE}: format {page['format']}, this version reads format {FORMAT}")
-        dataset = _read_tables(folder, page)
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if manifest["format"] != FORMAT:
+            raise InputError(f"{folder / MANIFEST}: format {manifest['format']}, this version reads format {FORMAT}")
+        dataset = _read_tables(folder, manifest)
         found = dataset.content_hash
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
         raise InputError(f"{folder}: not a readable dataset: {error}") from None
-    if found != page["data_hash"]:
+    if found != manifest["data_hash"]:
         raise InputError(f"{folder}: changed since it was written: its content hash is {found[:12]}…")
     return dataset
 
 
-def _read_tables(folder: Path, page: dict[str, Any]) -> FewShotDataset:
+def _read_tables(folder: Path, manifest: dict[str, Any]) -> FewShotDataset:
     def read(name: str) -> pa.Table:
         return pq.read_table(folder / f"{name}.parquet").combine_chunks()
 
@@ -144,25 +147,26 @@ def _read_tables(folder: Path, page: dict[str, Any]) -> FewShotDataset:
         read("triples"),
     )
     types = None
-    if page["types"] is not None:
+    if manifest["types"] is not None:
         table = read("types")
         offsets, _ = arrays.group(integers(table, "entity"), len(entities))
-        types = EntityTypes(tuple(page["types"]), offsets, integers(table, "type"))
+        types = EntityTypes(tuple(manifest["types"]), offsets, integers(table, "type"))
     head_ids, relation_ids, tail_ids = (integers(triples, column) for column in ("head", "relation", "tail"))
     graph = KnowledgeGraph(entities, relations, head_ids, relation_ids, tail_ids, types)
-    tasks = _read_tasks(page, read, integers)
-    return FewShotDataset(page["name"], graph, *(tasks[split] for split in SPLITS), notes=tuple(page["notes"]))
+    tasks = _read_tasks(manifest, read, integers)
+    return FewShotDataset(manifest["name"], graph, *(tasks[split] for split in SPLITS), notes=tuple(manifest["notes"]))
 
 
 def _read_tasks(
-    page: dict[str, Any],
+    manifest: dict[str, Any],
     read: Callable[[str], pa.Table],
     integers: Callable[[pa.Table, str], npt.NDArray[np.int32]],
 ) -> dict[Split, tuple[Task, ...]]:
     def pairs_by_task(name: str) -> list[npt.NDArray[np.int32]]:
         table = read(name)
-        offsets, _ = arrays.group(integers(table, "task"), len(page["tasks"]))
-        return np.split(np.stack([integers(table, "head"), integers(table, "tail")], axis=1), offsets[1:-1])
+        offsets, _ = arrays.group(integers(table, "task"), len(manifest["tasks"]))
+        pairs = np.stack([integers(table, "head"), integers(table, "tail")], axis=1)
+        return [pairs[start:end] for start, end in pairwise(offsets)]
 
     given = [None if tails is None else np.array(tails, np.int32) for tails in read("candidates")["tails"].to_pylist()]
     tasks = [
@@ -171,7 +175,7 @@ def _read_tasks(
             Task(row["name"], arrays.frozen(pairs), arrays.frozen(known), tails, row["label"], row["question"]),
         )
         for row, pairs, known, tails in zip(
-            page["tasks"], pairs_by_task("tasks"), pairs_by_task("known"), given, strict=True
+            manifest["tasks"], pairs_by_task("tasks"), pairs_by_task("known"), given, strict=True
         )
     ]
     return {split: tuple(task for where, task in tasks if where == split) for split in SPLITS}
