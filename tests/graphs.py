@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.types import EntityTypes
 from tripleshot.graph.vocabulary import Vocabulary
 
 

@@ -7,8 +7,9 @@ from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.splitting import make_dataset
 from tripleshot.errors import InputError, InputWarning, TripleshotError
 from tripleshot.evaluation.protocol import evaluate, summarize
-from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph
+from tripleshot.graph.types import EntityTypes
 from tripleshot.methods import METHODS, create_method
 from tripleshot.methods.protocol import Method, Reason
 

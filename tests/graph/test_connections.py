@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
-from tripleshot.graph.connections import Connection, find_connections, inverse
+from tripleshot.graph.connections import Connection, find_connections
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
 
@@ -54,7 +54,7 @@ def test_links_come_before_paths_and_rare_middles_before_hubs():
     near, knows, likes = graph.relations.ids(["near", "knows", "likes"]).tolist()
     assert find_connections(graph, a, b) == (
         Connection((likes,), (a, b)),
-        Connection((inverse(graph, knows),), (a, b)),
+        Connection((graph.inverse(knows),), (a, b)),
         Connection((near, near), (a, rare, b)),
         Connection((near, near), (a, hub, b)),
     )

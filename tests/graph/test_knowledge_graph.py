@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from graph_names import named
 from graphs import make_graph
 from tripleshot.errors import InputError
-from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
 
 # The last entities and relations are never used: rows without edges are where offsets go wrong.
@@ -87,27 +87,23 @@ def test_inverse_relations_have_a_label_of_their_own():
     assert graph.entities.label(0) == "zero"
 
 
-PAIRS = st.lists(st.tuples(st.integers(0, NUM_ENTITIES - 1), st.sampled_from(["person", "city", "river"])), max_size=20)
+def test_the_inverse_of_an_inverse_is_the_relation_itself():
+    graph = make([])
+    relations = np.arange(2 * NUM_RELATIONS, dtype=np.int32)
+    assert graph.inverse(graph.inverse(relations)).tolist() == relations.tolist()
+    assert graph.is_inverse(relations).tolist() == [False] * NUM_RELATIONS + [True] * NUM_RELATIONS
+    assert graph.base(relations).tolist() == 2 * list(range(NUM_RELATIONS))
+    assert graph.inverse(relations).dtype == graph.base(relations).dtype == np.int32
+    assert [(graph.inverse(one), graph.is_inverse(one), graph.base(one)) for one in (1, 5)] == [
+        (5, False, 1),
+        (1, True, 1),
+    ]
 
 
-@given(pairs=PAIRS)
-def test_types_agree_with_sets_both_ways(pairs):
-    entities = np.array([entity for entity, _ in pairs], dtype=np.int32)
-    types = EntityTypes.from_pairs(entities, [name for _, name in pairs], NUM_ENTITIES)
-    assert make([]).with_types(types).types is types
-    for entity in range(NUM_ENTITIES):
-        found = {types.names[index] for index in types.of(np.array([entity]))}
-        assert found == {name for other, name in pairs if other == entity}
-    for index, name in enumerate(types.names):
-        members = types.members(np.array([index])).tolist()
-        assert members == sorted({entity for entity, other in pairs if other == name})
-
-
-def test_types_of_several_entities_are_joined():
-    types = EntityTypes.from_pairs(np.array([0, 1, 1, 2]), ["person", "city", "city", "river"], 4)
-    assert [types.names[index] for index in types.of(np.array([0, 1, 3]))] == ["person", "city"]
-    assert types.members(np.array([0, 2])).tolist() == [0, 2]
-    assert types.members(np.array([], dtype=np.int64)).tolist() == []
+def test_a_graph_without_relations_has_no_inverses():
+    nothing = np.empty(0, dtype=np.int32)
+    graph = KnowledgeGraph(Vocabulary.of("entity", []), Vocabulary.of("relation", []), nothing, nothing, nothing)
+    assert graph.inverse(nothing).tolist() == graph.base(nothing).tolist() == graph.is_inverse(nothing).tolist() == []
 
 
 def test_more_triples_leave_ids_as_they_are():

@@ -1,10 +1,14 @@
 import json
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphs import make_graph
 from tripleshot.errors import InputError
 from tripleshot.graph.types import (
+    EntityTypes,
     read_type_mapping,
     types_from_mapping,
     types_from_names,
@@ -14,12 +18,35 @@ from tripleshot.graph.types import (
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
+NUM_ENTITIES = 7
+PAIRS = st.lists(st.tuples(st.integers(0, NUM_ENTITIES - 1), st.sampled_from(["person", "city", "river"])), max_size=20)
+
 
 def types_by_name(graph, types):
     return {
         graph.entities.name(i): [types.names[v] for v in types.values[types.offsets[i] : types.offsets[i + 1]]]
         for i in range(graph.num_entities)
     }
+
+
+@given(pairs=PAIRS)
+def test_types_agree_with_sets_both_ways(pairs):
+    entities = np.array([entity for entity, _ in pairs], dtype=np.int32)
+    types = EntityTypes.from_pairs(entities, [name for _, name in pairs], NUM_ENTITIES)
+    assert make_graph([("a", "r", "b")]).with_types(types).types is types
+    for entity in range(NUM_ENTITIES):
+        found = {types.names[index] for index in types.of(np.array([entity]))}
+        assert found == {name for other, name in pairs if other == entity}
+    for index, name in enumerate(types.names):
+        members = types.members(np.array([index])).tolist()
+        assert members == sorted({entity for entity, other in pairs if other == name})
+
+
+def test_types_of_several_entities_are_joined():
+    types = EntityTypes.from_pairs(np.array([0, 1, 1, 2]), ["person", "city", "city", "river"], 4)
+    assert [types.names[index] for index in types.of(np.array([0, 1, 3]))] == ["person", "city"]
+    assert types.members(np.array([0, 2])).tolist() == [0, 2]
+    assert types.members(np.array([], dtype=np.int64)).tolist() == []
 
 
 def test_the_type_stands_in_the_name():

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tripleshot.answering.explanation import NEW_RELATION, Explanation, Side, WeightedExample, WeightedNeighbor
 from tripleshot.answering.text import as_text
 from tripleshot.arrays import FloatArray, IntArray
-from tripleshot.graph.connections import Connection, find_connections, inverse
+from tripleshot.graph.connections import Connection, find_connections
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.protocol import Attention, AttentiveMethod, ExplainingMethod, Method, Neighborhood
 
@@ -111,7 +111,7 @@ def _through(graph: KnowledgeGraph, center: int, around: Neighborhood) -> list[i
     through = []
     for i, (relation, entity) in enumerate(edges):
         relations, others = graph.adjacency.edges(entity)
-        owners = others[np.isin(others, middles) & (relations == inverse(graph, relation))]
+        owners = others[np.isin(others, middles) & (relations == graph.inverse(relation))]
         able = [middle for middle in middles if middle in owners]
         through.append(able[min(edges[:i].count(edges[i]), len(able) - 1)])
     return through
@@ -125,14 +125,14 @@ def _token_labels(graph: KnowledgeGraph, seen: Attention, head: int, tail: int) 
     """Name the tokens of a context from left to right; an arrow says which way a relation reads."""
 
     def relation_label(relation: int) -> str:
-        label = graph.relations.label(relation % graph.num_relations)
-        return f"← {label}" if relation >= graph.num_relations else f"{label} →"
+        label = graph.relations.label(graph.base(relation))
+        return f"← {label}" if graph.is_inverse(relation) else f"{label} →"
 
     def pairs(around: Neighborhood) -> list[tuple[int, str]]:
         entities = map(graph.entities.label, around.entities.tolist())
         return list(zip(around.relations.tolist(), entities, strict=True))
 
-    before = [(entity, relation_label(inverse(graph, relation))) for relation, entity in pairs(seen.of_head)[::-1]]
+    before = [(entity, relation_label(graph.inverse(relation))) for relation, entity in pairs(seen.of_head)[::-1]]
     after = [(relation_label(relation), entity) for relation, entity in pairs(seen.of_tail)]
     center = (graph.entities.label(head), NEW_RELATION, graph.entities.label(tail))
     return (*chain(*before), *center, *chain(*after))

@@ -134,7 +134,7 @@ def _draw_edge(
         patchA=box,
         shrinkA=3,
         shrinkB=5,
-        arrowstyle="-|>" if neighbor.relation < graph.num_relations else "<|-",
+        arrowstyle="<|-" if graph.is_inverse(neighbor.relation) else "-|>",
         mutation_scale=9 + 5 * strength,
         linewidth=0.6 + 3.0 * strength,
         color=color,
@@ -152,8 +152,8 @@ def _write_neighbor(
     if neighbor.weight is not None:
         percent = f"{neighbor.weight:.0%}"
         entity = f"{entity}  {percent}" if align == "right" else f"{percent}  {entity}"
-    relation = shorten(graph.relations.label(neighbor.relation % graph.num_relations), 36)
-    above = -1 if neighbor.relation < graph.num_relations else 1
+    relation = shorten(graph.relations.label(graph.base(neighbor.relation)), 36)
+    above = 1 if graph.is_inverse(neighbor.relation) else -1
     x, y = place
     _write(axes, x, y + 0.085 * above, entity, align)
     _write(axes, x, y - 0.085 * above, relation, align, fontsize=7.5, color=PALE)

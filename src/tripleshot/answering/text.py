@@ -81,8 +81,8 @@ def _path(graph: KnowledgeGraph, relations: tuple[int, ...], entities: tuple[int
 
 def _step(graph: KnowledgeGraph, relation: int, entity: int, line: str = "") -> str:
     """Write an edge as it is walked: "is a city in → Azerbaijan", against its direction "← lies in — Baku"."""
-    label, end = graph.relations.label(relation % graph.num_relations), graph.entities.label(entity)
-    return f"← {label} — {end}" if relation >= graph.num_relations else f"{line}{label} → {end}"
+    label, end = graph.relations.label(graph.base(relation)), graph.entities.label(entity)
+    return f"← {label} — {end}" if graph.is_inverse(relation) else f"{line}{label} → {end}"
 
 
 def _share(weight: float | None) -> str:

@@ -221,7 +221,7 @@ def exclude_known(support: IntArray, head: int, candidates: IntArray) -> IntArra
 def _tails_of_same_relations(graph: KnowledgeGraph, tails: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     positions, _ = arrays.expand(graph.adjacency.offsets, tails)
     relations = np.unique(graph.adjacency.relations[positions])
-    incoming = relations[relations >= graph.num_relations] - graph.num_relations
+    incoming = graph.base(relations[graph.is_inverse(relations)])
     leads_here = np.zeros(graph.num_relations, dtype=bool)
     leads_here[incoming] = True
     return np.unique(graph.tail_ids[leads_here[graph.relation_ids]])

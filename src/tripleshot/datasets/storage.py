@@ -21,7 +21,8 @@ from tripleshot import arrays
 from tripleshot.atomic import new_folder
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset, Split, Task
 from tripleshot.errors import InputError
-from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.types import EntityTypes
 from tripleshot.graph.vocabulary import Vocabulary
 
 MANIFEST = "dataset.json"

@@ -43,17 +43,12 @@ def find_connections(
     return tuple([*connections, *_paths(graph, head, tail, limit)][:limit])
 
 
-def inverse(graph: KnowledgeGraph, relation: int) -> int:
-    """Return the relation of the same edge seen from its other end."""
-    return (relation + graph.num_relations) % (2 * graph.num_relations)
-
-
 def _paths(graph: KnowledgeGraph, head: int, tail: int, limit: int) -> list[Connection]:
     middles = _common_neighbors(graph, head, tail)
     middles = middles[np.lexsort([middles, graph.degrees[middles]])][:limit]
     of_head, of_tail = _relations_to(graph, head, middles), _relations_to(graph, tail, middles)
     steps = (
-        (middle, first, inverse(graph, second))
+        (middle, first, graph.inverse(second))
         for middle in middles.tolist()
         for first, second in product(of_head[middle], of_tail[middle])
     )

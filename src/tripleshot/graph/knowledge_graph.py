@@ -7,6 +7,7 @@ is first asked for. A triple costs 12 bytes as ids and 16 more once neighbors ar
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,55 +17,12 @@ import pyarrow.compute as pc
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, frozen
 from tripleshot.errors import InputError
+from tripleshot.graph.types import EntityTypes
 from tripleshot.graph.vocabulary import Vocabulary
 
 INVERSE_SUFFIX = "_inv"
 
-
-@dataclass(frozen=True, eq=False)
-class EntityTypes:
-    """Which types each entity has: none, one or several.
-
-    Attributes:
-        names: type names in id order.
-        offsets: shape (num_entities + 1,), where each entity's types start and end in `values`.
-        values: type ids, entity by entity.
-    """
-
-    names: tuple[str, ...]
-    offsets: npt.NDArray[np.int64]
-    values: npt.NDArray[np.int32]
-
-    @classmethod
-    def from_pairs(cls, entities: IntArray, types: Sequence[str] | pa.Array, num_entities: int) -> "EntityTypes":
-        """Make types from (entity id, type name) pairs; a pair given twice counts once."""
-        encoded = pa.array(types, type=pa.large_string()).dictionary_encode()
-        num_types = len(encoded.dictionary)
-        keys = np.unique(np.asarray(entities, dtype=np.int64) * num_types + encoded.indices.to_numpy())
-        offsets, _ = arrays.group(keys // max(num_types, 1), num_entities)
-        values = (keys % max(num_types, 1)).astype(np.int32)
-        return cls(tuple(encoded.dictionary.to_pylist()), frozen(offsets), frozen(values))
-
-    def of(self, entities: IntArray) -> npt.NDArray[np.int32]:
-        """Return the distinct types of these entities together."""
-        positions, _ = arrays.expand(self.offsets, entities)
-        return np.unique(self.values[positions])
-
-    def members(self, types: IntArray) -> npt.NDArray[np.int32]:
-        """Return, sorted, the entities that have at least one of these types."""
-        offsets, entities = self._members
-        positions, _ = arrays.expand(offsets, np.asarray(types))
-        return np.unique(entities[positions])
-
-    def extended(self, num_entities: int) -> "EntityTypes":
-        """Return the same types for more entities; those past the present ones have none."""
-        return replace(self, offsets=frozen(np.pad(self.offsets, (0, num_entities + 1 - len(self.offsets)), "edge")))
-
-    @cached_property
-    def _members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        owners = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
-        offsets, order = arrays.group(self.values, len(self.names))
-        return offsets, owners[order]
+Integer = TypeVar("Integer", bound=np.integer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +112,37 @@ class KnowledgeGraph:
         first, second = (self.tail_ids, self.head_ids) if inverse else (self.head_ids, self.tail_ids)
         return first.astype(np.int64) * self.num_entities + second
 
+    @overload
+    def inverse(self, relation: int) -> int: ...
+    @overload
+    def inverse(self, relation: npt.NDArray[Integer]) -> npt.NDArray[Integer]: ...
+    def inverse(self, relation: int | npt.NDArray[Integer]) -> int | npt.NDArray[Integer]:
+        """Return the relation of the same edge seen from its other end: one id, or an array of them.
+
+        Relations are numbered from 0 to `num_relations` - 1, and their inverses follow in the same order.
+        """
+        size = max(self.num_relations, 1)
+        return (relation + size) % (2 * size)
+
+    @overload
+    def is_inverse(self, relation: int) -> bool: ...
+    @overload
+    def is_inverse(self, relation: IntArray) -> npt.NDArray[np.bool_]: ...
+    def is_inverse(self, relation: int | IntArray) -> bool | npt.NDArray[np.bool_]:
+        """Tell whether an id is that of an inverse relation."""
+        return relation >= self.num_relations
+
+    @overload
+    def base(self, relation: int) -> int: ...
+    @overload
+    def base(self, relation: npt.NDArray[Integer]) -> npt.NDArray[Integer]: ...
+    def base(self, relation: int | npt.NDArray[Integer]) -> int | npt.NDArray[Integer]:
+        """Return the relation that an id stands for, whichever its direction: a place in `relations`."""
+        return relation % max(self.num_relations, 1)
+
     def relation_label(self, relation: int) -> str:
-        """Return what to show for a relation or, past `num_relations`, for its inverse."""
-        if relation < self.num_relations:
-            return self.relations.label(relation)
-        return self.relations.label(relation - self.num_relations) + INVERSE_SUFFIX
+        """Return what to show for a relation or for its inverse."""
+        return self.relations.label(self.base(relation)) + INVERSE_SUFFIX * self.is_inverse(relation)
 
     def relation_counts(self) -> npt.NDArray[np.int64]:
         """Return the number of triples of each relation."""

@@ -46,7 +46,7 @@ class PairIndex:
         """Sort the edges by the pairs that they join."""
         adjacency = graph.adjacency
         self.graph = graph
-        self._num_entities, self._num_relations = max(graph.num_entities, 1), max(graph.num_relations, 1)
+        self._num_entities = max(graph.num_entities, 1)
         owners = np.repeat(np.arange(graph.num_entities, dtype=np.int64), graph.degrees)
         keys = owners * self._num_entities + adjacency.entities
         order = np.argsort(keys, kind="stable")
@@ -61,7 +61,7 @@ class PairIndex:
         """Return the one relation that joins each pair, whatever its direction; -2 where there are several."""
         if not len(first):
             return np.empty(0, dtype=np.int64)
-        bare = self.relations.astype(np.int64) % self._num_relations
+        bare = self.graph.base(self.relations).astype(np.int64)
         least, most = np.minimum.reduceat(bare, first), np.maximum.reduceat(bare, first)
         return np.where(least == most, least, NOTHING - 1)
 
@@ -79,7 +79,7 @@ class PairIndex:
         positions, places = arrays.expand(self._edges, rows[found])
         relations = self.relations[positions].astype(np.int64)
         owners = found[places]
-        seen = relations % self._num_relations != _hidden_from(owners, hidden)
+        seen = self.graph.base(relations) != _hidden_from(owners, hidden)
         return owners[seen], relations[seen]
 
     def neighbors(
@@ -129,15 +129,14 @@ class PairIndex:
         first = self.relations[starts[places] + turns // widths[places]].astype(np.int64)
         back = self.relations[ends[places] + turns % widths[places]].astype(np.int64)
         unseen = _hidden_from(common.owners[places], hidden)
-        seen = (first % self._num_relations != unseen) & (back % self._num_relations != unseen)
-        second = (back + self._num_relations) % (2 * self._num_relations)
-        return common.owners[places[seen]], first[seen], second[seen]
+        seen = (self.graph.base(first) != unseen) & (self.graph.base(back) != unseen)
+        return common.owners[places[seen]], first[seen], self.graph.inverse(back)[seen]
 
     def first_relations(self, rows: IntArray, hidden: Hiding = NOTHING) -> npt.NDArray[np.int64]:
         """Return the first relation that joins the pair of each row, if there is one that is not hidden."""
         positions, owners = arrays.expand(self._edges, np.asarray(rows, dtype=np.int64))
         relations = self.relations[positions].astype(np.int64)
-        seen = relations % self._num_relations != _hidden_from(owners, hidden)
+        seen = self.graph.base(relations) != _hidden_from(owners, hidden)
         found, first = np.unique(owners[seen], return_index=True)
         result = np.full(len(rows), NOTHING)
         result[found] = relations[seen][first]

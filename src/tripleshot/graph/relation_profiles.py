@@ -44,22 +44,22 @@ class RelationProfiles:
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         """Count the edges of each entity by relation."""
-        self._num_relations = max(graph.num_relations, 1)
-        self._degrees = graph.degrees
+        self.graph = graph
+        self._width = max(2 * graph.num_relations, 1)
         owners = np.repeat(np.arange(graph.num_entities, dtype=np.int64), graph.degrees)
-        keys = owners * (2 * self._num_relations) + graph.adjacency.relations
+        keys = owners * self._width + graph.adjacency.relations
         self._keys, self._counts = np.unique(keys, return_counts=True)
-        self._relations = self._keys % (2 * self._num_relations)
-        starts = np.arange(graph.num_entities + 1) * (2 * self._num_relations)
+        self._relations = self._keys % self._width
+        starts = np.arange(graph.num_entities + 1) * self._width
         self._offsets = np.searchsorted(self._keys, starts)
-        seen = np.bincount(self._relations, minlength=2 * self._num_relations)
+        seen = np.bincount(self._relations, minlength=self._width)
         self._rarity = np.log((graph.num_entities + 1) / (seen + 1))
 
     def of(self, entities: IntArray, hidden: int = NOTHING) -> Profiles:
         """Return the profiles of entities as if a relation were not in the graph."""
         positions, owners = arrays.expand(self._offsets, np.asarray(entities, dtype=np.int64))
         relations = self._relations[positions]
-        seen = relations % self._num_relations != hidden
+        seen = self.graph.base(relations) != hidden
         relations, owners = relations[seen], owners[seen]
         counts = self._counts[positions][seen].astype(np.float64)
         offsets = np.searchsorted(owners, np.arange(len(entities) + 1))
@@ -69,7 +69,7 @@ class RelationProfiles:
 
     def count(self, entities: IntArray, relations: IntArray | int) -> npt.NDArray[np.int64]:
         """Return how many edges of a relation each entity has."""
-        keys = np.asarray(entities, dtype=np.int64) * (2 * self._num_relations) + relations
+        keys = np.asarray(entities, dtype=np.int64) * self._width + relations
         if not len(self._keys):
             return np.zeros(len(keys), dtype=np.int64)
         places, found = arrays.lookup(self._keys, keys)
@@ -77,7 +77,7 @@ class RelationProfiles:
 
     def degrees(self, entities: IntArray, hidden: int = NOTHING) -> npt.NDArray[np.int64]:
         """Return the number of edges of each entity as if a relation were not in the graph."""
-        degrees = self._degrees[entities]
+        degrees = self.graph.degrees[entities]
         if hidden == NOTHING:
             return degrees
-        return degrees - self.count(entities, hidden) - self.count(entities, hidden + self._num_relations)
+        return degrees - self.count(entities, hidden) - self.count(entities, self.graph.inverse(hidden))

@@ -1,23 +1,77 @@
-"""Where entity types come from: the names themselves, a type relation, or a mapping file.
+"""Entity types, and where they come from: the names themselves, a type relation, or a mapping file.
 
 Types decide which tails a query is ranked among. Where none of these is given, the observed range stands in.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tripleshot import arrays
+from tripleshot.arrays import IntArray, frozen
 from tripleshot.errors import InputError
-from tripleshot.graph.knowledge_graph import EntityTypes, KnowledgeGraph
+
+if TYPE_CHECKING:
+    from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 PREFIX_PATTERN = r"^(?:concept:)?(?P<type>[^:/]+)[:/].+$"
 
 
-def types_from_names(graph: KnowledgeGraph) -> EntityTypes:
+@dataclass(frozen=True, eq=False)
+class EntityTypes:
+    """Which types each entity has: none, one or several.
+
+    Attributes:
+        names: type names in id order.
+        offsets: shape (num_entities + 1,), where each entity's types start and end in `values`.
+        values: type ids, entity by entity.
+    """
+
+    names: tuple[str, ...]
+    offsets: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int32]
+
+    @classmethod
+    def from_pairs(cls, entities: IntArray, types: Sequence[str] | pa.Array, num_entities: int) -> "EntityTypes":
+        """Make types from (entity id, type name) pairs; a pair given twice counts once."""
+        encoded = pa.array(types, type=pa.large_string()).dictionary_encode()
+        num_types = len(encoded.dictionary)
+        keys = np.unique(np.asarray(entities, dtype=np.int64) * num_types + encoded.indices.to_numpy())
+        offsets, _ = arrays.group(keys // max(num_types, 1), num_entities)
+        values = (keys % max(num_types, 1)).astype(np.int32)
+        return cls(tuple(encoded.dictionary.to_pylist()), frozen(offsets), frozen(values))
+
+    def of(self, entities: IntArray) -> npt.NDArray[np.int32]:
+        """Return the distinct types of these entities together."""
+        positions, _ = arrays.expand(self.offsets, entities)
+        return np.unique(self.values[positions])
+
+    def members(self, types: IntArray) -> npt.NDArray[np.int32]:
+        """Return, sorted, the entities that have at least one of these types."""
+        offsets, entities = self._members
+        positions, _ = arrays.expand(offsets, np.asarray(types))
+        return np.unique(entities[positions])
+
+    def extended(self, num_entities: int) -> "EntityTypes":
+        """Return the same types for more entities; those past the present ones have none."""
+        return replace(self, offsets=frozen(np.pad(self.offsets, (0, num_entities + 1 - len(self.offsets)), "edge")))
+
+    @cached_property
+    def _members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        owners = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
+        offsets, order = arrays.group(self.values, len(self.names))
+        return offsets, owners[order]
+
+
+def types_from_names(graph: "KnowledgeGraph") -> EntityTypes:
     """Read the type off the name: `city` in `concept:city:paris` (NELL), `city:paris` or `city/paris`."""
     found = pc.struct_field(pc.extract_regex(graph.entities.names, PREFIX_PATTERN), "type")
     typed = pc.is_valid(found).to_numpy(zero_copy_only=False)
@@ -26,7 +80,7 @@ def types_from_names(graph: KnowledgeGraph) -> EntityTypes:
     return EntityTypes.from_pairs(np.flatnonzero(typed), found.drop_null(), graph.num_entities)
 
 
-def with_types_from_names(graph: KnowledgeGraph, first: int) -> KnowledgeGraph:
+def with_types_from_names(graph: "KnowledgeGraph", first: int) -> "KnowledgeGraph":
     """Give entities from an id on the type that their names begin with, if the graph has a type of that name."""
     if graph.types is None:
         return graph
@@ -39,14 +93,14 @@ def with_types_from_names(graph: KnowledgeGraph, first: int) -> KnowledgeGraph:
     return graph.with_types(EntityTypes(graph.types.names, offsets, values))
 
 
-def types_from_relation(graph: KnowledgeGraph, relation: str) -> EntityTypes:
+def types_from_relation(graph: "KnowledgeGraph", relation: str) -> EntityTypes:
     """Take the tails of a type relation as types; `rdf:type` or `P31` also find an IRI that ends in it."""
     rows = graph.relation_ids == resolve_relation(graph, relation)
     names = pc.take(graph.entities.names, pa.array(graph.tail_ids[rows]))
     return EntityTypes.from_pairs(graph.head_ids[rows], names, graph.num_entities)
 
 
-def resolve_relation(graph: KnowledgeGraph, relation: str) -> int:
+def resolve_relation(graph: "KnowledgeGraph", relation: str) -> int:
     """Return the id of a relation given by its name, or by the last part of its IRI."""
     if relation in graph.relations:
         return graph.relations.id(relation)
@@ -57,7 +111,7 @@ def resolve_relation(graph: KnowledgeGraph, relation: str) -> int:
     return int(np.flatnonzero(fits)[0])
 
 
-def types_from_mapping(graph: KnowledgeGraph, mapping: Mapping[str, str | Iterable[str]]) -> EntityTypes:
+def types_from_mapping(graph: "KnowledgeGraph", mapping: Mapping[str, str | Iterable[str]]) -> EntityTypes:
     """Take types from a mapping of entity names to a type or to several; names not in the graph are left out."""
     pairs = [(name, kind) for name, kinds in mapping.items() for kind in ([kinds] if isinstance(kinds, str) else kinds)]
     entities = graph.entities.find([name for name, _ in pairs])

@@ -191,10 +191,10 @@ class Service:
         return schemas.Entity(id=entity, name=entities.name(entity), label=entities.label(entity))
 
     def _relation(self, relation: int) -> schemas.Relation:
-        relations, plain = self.graph.relations, relation % self.graph.num_relations
+        relations, plain = self.graph.relations, self.graph.base(relation)
         return schemas.Relation(
             id=plain,
             name=relations.name(plain),
             label=relations.label(plain),
-            is_inverse=relation >= self.graph.num_relations,
+            is_inverse=self.graph.is_inverse(relation),
         )

@@ -94,8 +94,7 @@ def _table(explanation: Explanation, graph: KnowledgeGraph) -> Table:
 
 
 def _row(neighbor: WeightedNeighbor, graph: KnowledgeGraph) -> tuple[str, ...]:
-    is_inverse = neighbor.relation >= graph.num_relations
-    relation = graph.relations.label(neighbor.relation % graph.num_relations) + (" (inverse)" if is_inverse else "")
+    relation = graph.relations.label(graph.base(neighbor.relation)) + " (inverse)" * graph.is_inverse(neighbor.relation)
     weights = (neighbor.local_weight, neighbor.attention)
     cells = (NONE if weight is None else f"{weight:.1%}" for weight in weights)
     return graph.entities.label(neighbor.entity), relation, neighbor.side, str(neighbor.hops), *cells

@@ -153,8 +153,7 @@ def _path_text(graph: KnowledgeGraph, path_type: int) -> str:
 
 
 def _step_text(graph: KnowledgeGraph, relation: int) -> str:
-    backwards = relation >= graph.num_relations
-    return f"“{graph.relations.label(relation % graph.num_relations)}”" + " backwards" * backwards
+    return f"“{graph.relations.label(graph.base(relation))}”" + " backwards" * graph.is_inverse(relation)
 
 
 def link_reasons(graph: KnowledgeGraph, head: int, tail: int, weight: float) -> list[Reason]:
@@ -165,8 +164,8 @@ def link_reasons(graph: KnowledgeGraph, head: int, tail: int, weight: float) -> 
 
 
 def _edge_text(graph: KnowledgeGraph, head: int, relation: int, tail: int) -> str:
-    if relation >= graph.num_relations:
-        return _edge_text(graph, tail, relation - graph.num_relations, head)
+    if graph.is_inverse(relation):
+        return _edge_text(graph, tail, graph.inverse(relation), head)
     first, last = graph.entities.label(head), graph.entities.label(tail)
     return f"the graph says: {first} “{graph.relation_label(relation)}” {last}"
 

@@ -139,7 +139,7 @@ class EvidenceFeatures:
         kinds = [
             examples.link_shares[relations],
             1 / np.maximum(self.profiles.count(heads[owners], relations), 1),
-            1 / self._commonness[relations % max(self.graph.num_relations, 1)],
+            1 / self._commonness[self.graph.base(relations)],
         ]
         best = [_largest(owners, kind, size) for kind in kinds]
         return [is_linked, np.log1p(counts), *best, is_linked * share, is_linked * (share == 0)]

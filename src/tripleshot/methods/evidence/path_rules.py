@@ -95,9 +95,7 @@ def walk(
     kept = ends != start
     if hidden != NOTHING:
         first, second = np.divmod(path_types, types.base)
-        kept &= (first % graph.num_relations != hidden) & (
-            (second == 0) | ((second - 1) % graph.num_relations != hidden)
-        )
+        kept &= (graph.base(first) != hidden) & ((second == 0) | (graph.base(second - 1) != hidden))
     if wanted is not None:
         kept &= np.isin(path_types, wanted)
     return Walks(*np.divmod(np.unique(path_types[kept] * graph.num_entities + ends[kept]), graph.num_entities))

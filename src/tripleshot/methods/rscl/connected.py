@@ -47,7 +47,6 @@ class ConnectedExtractor(ContextExtractor):
         """Index the pairs of neighbors, too."""
         super().__init__(graph, tokens, max_neighbors, max_distant, top)
         self._index = PairIndex(graph)
-        self._degrees = graph.degrees
 
     def sides(
         self,
@@ -93,7 +92,7 @@ class ConnectedExtractor(ContextExtractor):
         common = self._index.common(heads, tails, hidden)
         owners = np.concatenate([linked, common.owners])
         roles = np.repeat([OPPOSITE, SHARED], [len(linked), len(common.owners)])
-        order = np.lexsort([np.concatenate([links, self._degrees[common.middles]]), roles, owners])
+        order = np.lexsort([np.concatenate([links, self.graph.degrees[common.middles]]), roles, owners])
         owners = owners[order]
         columns = np.arange(len(owners)) - np.searchsorted(owners, owners)
         order, owners, columns = (part[columns < room] for part in (order, owners, columns))
@@ -111,7 +110,7 @@ class ConnectedExtractor(ContextExtractor):
         to_middles, from_middles = (
             self._index.first_relations(rows, unseen) for rows in (common.of_heads, common.of_tails)
         )
-        back = (links + self._num_relations) % (2 * self._num_relations)
+        back = self.graph.inverse(links)
         return (
             lay_out(np.concatenate([links, to_middles]), np.concatenate([tails[linked], common.middles])),
             lay_out(np.concatenate([back, from_middles]), np.concatenate([heads[linked], common.middles])),

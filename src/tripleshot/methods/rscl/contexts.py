@@ -117,15 +117,15 @@ class ContextExtractor:
         """Prepare the edges of every entity in the order in which they are taken when nothing is drawn at random."""
         if max_neighbors < 3:
             raise ValueError("a context needs room for at least 3 neighbors a side: positions 2p - 4 and up are used")
+        self.graph = graph
         self.tokens = tokens
         self.max_neighbors = max_neighbors
         self.max_distant = max_distant
         adjacency = graph.adjacency
-        self._num_relations = max(graph.num_relations, 1)
         self._offsets, self._relations, self._entities = adjacency.offsets, adjacency.relations, adjacency.entities
         if top == "rare":
             rows = np.repeat(np.arange(graph.num_entities), graph.degrees)
-            counts = graph.relation_counts()[self._relations % self._num_relations]
+            counts = graph.relation_counts()[graph.base(self._relations)]
             order = np.lexsort([counts, rows])
             self._relations, self._entities = self._relations[order], self._entities[order]
 
@@ -172,7 +172,7 @@ class ContextExtractor:
         """Put the two sides together; a side of one row serves the whole batch."""
         p = self.max_neighbors
         tokens = np.full((max(len(heads), len(tails)), 4 * p + 3), PAD, dtype=np.int64)
-        inverted = (of_heads.relations + self._num_relations) % (2 * self._num_relations)
+        inverted = self.graph.inverse(of_heads.relations)
         tokens[:, 0 : 2 * p : 2] = self._entity_tokens(of_heads)[:, ::-1]
         tokens[:, 1 : 2 * p : 2] = np.where(of_heads.relations < 0, PAD, inverted + NUM_SPECIAL)[:, ::-1]
         tokens[:, 2 * p] = self.tokens.entities(heads)
@@ -259,7 +259,7 @@ class ContextExtractor:
     def _is_hidden(
         self, hidden: Hidden, relations: npt.NDArray[np.int64], others: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
-        same = relations % self._num_relations == hidden.relations[:, None]
+        same = self.graph.base(relations) == hidden.relations[:, None]
         return same if hidden.others is None else same & (others == hidden.others[:, None])
 
     def _entity_tokens(self, side: Neighbors) -> npt.NDArray[np.int64]:

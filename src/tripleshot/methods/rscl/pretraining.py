@@ -70,7 +70,7 @@ class PretrainingTriples:
         heads, relations, tails = (column[rows].astype(np.int64) for column in columns)
         backwards = chance.random(count) < 0.5
         heads, tails = np.where(backwards, tails, heads), np.where(backwards, heads, tails)
-        return heads, tails, relations, self.tokens.relations(relations + backwards * graph.num_relations)
+        return heads, tails, relations, self.tokens.relations(np.where(backwards, graph.inverse(relations), relations))
 
 
 class RSCLTraining:
