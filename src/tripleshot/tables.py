@@ -21,7 +21,7 @@ class Tabular(ABC):
     def to_pandas(self) -> "pd.DataFrame":
         """Return the content as a pandas data frame; needs pandas."""
         try:
-            import pandas  # noqa: F401, ICN001
+            import pandas  # noqa: F401
         except ImportError:
             raise InputError("to_pandas needs pandas: pip install pandas") from None
         return self.to_arrow().to_pandas()

@@ -21,7 +21,7 @@ def test_an_episode_has_its_shapes(tiny):
         assert episode.support.shape == (3, 2)
         assert episode.queries.shape == (8, 2)
         assert episode.negatives.shape == (8, 4)
-        assert episode.hidden is None
+        assert episode.hidden.is_none
 
 
 def test_queries_are_true_and_not_in_the_support(tiny):
@@ -50,7 +50,7 @@ def test_few_queries_are_repeated_to_fill_the_batch(tiny):
 
 def test_in_train_draws_background_relations_and_says_what_to_hide(tiny):
     sampler, episodes = draw_episodes(tiny, regime="in-train", background_share=0.5)
-    hidden = [episode.hidden for episode in episodes if episode.hidden is not None]
+    hidden = [episode.hidden.relation for episode in episodes if not episode.hidden.is_none]
     assert len(hidden) / len(episodes) == pytest.approx(0.5, abs=0.1)
     assert set(hidden) == {0, 1, 2, 3}
     assert sampler.pool.num_train == 2
@@ -80,8 +80,8 @@ def test_an_episode_hides_its_own_train_edges_and_is_drawn_no_oftener(tiny):
     sampler, episodes = draw_episodes(shown, regime="in-train", background_share=0.5)
     assert sampler.pool.names == EpisodeSampler(tiny, 3, 8, regime="in-train").pool.names
     for episode in episodes:
-        assert episode.hidden is not None
-        edges = shown.graph.relation_ids == episode.hidden
+        assert episode.hidden.relation is not None
+        edges = shown.graph.relation_ids == episode.hidden.relation
         pairs = np.stack([shown.graph.head_ids[edges], shown.graph.tail_ids[edges]], axis=1).tolist()
         assert all(query in pairs for query in episode.queries.tolist())
 
@@ -100,7 +100,7 @@ def truth_of(dataset, name):
 def test_a_batch_has_its_shapes(tiny):
     _, batches = draw_batches(tiny, count=1, num_negatives=2)
     batch = batches[0]
-    assert batch.tasks.shape == batch.hidden.shape == (64,)
+    assert batch.tasks.shape == batch.hidden.relations.shape == (64,)
     assert batch.support.shape == (64, 3, 2)
     assert batch.support_negatives.shape == (64, 3)
     assert batch.queries.shape == (64, 4, 2)
@@ -145,22 +145,22 @@ def test_a_relation_with_few_pairs_repeats_its_queries_only(tiny):
 
 def test_background_relations_are_tasks_in_train_only_and_are_named_as_hidden(tiny):
     sampler, batches = draw_batches(tiny, background_share=0.7)
-    hidden = np.concatenate([batch.hidden for batch in batches])
+    hidden = np.concatenate([batch.hidden.relations for batch in batches])
     assert 0.65 < (hidden >= 0).mean() < 0.75
     batch = batches[0]
-    for task, relation in zip(batch.tasks, batch.hidden, strict=True):
+    for task, relation in zip(batch.tasks, batch.hidden.relations, strict=True):
         if relation >= 0:
             assert sampler.pool.names[task] == tiny.graph.relations.name(int(relation))
         else:
             assert sampler.pool.names[task] in {task.name for task in tiny.train}
     _, alone = draw_batches(tiny, regime="pre-train")
-    assert all((batch.hidden == -1).all() for batch in alone)
+    assert all((batch.hidden.relations == -1).all() for batch in alone)
 
 
 def test_without_train_tasks_the_background_is_all_there_is(tiny):
     sampler, batches = draw_batches(replace(tiny, train=()), background_share=0.1)
     assert sampler.pool.num_train == 0
-    assert all((batch.hidden >= 0).all() for batch in batches)
+    assert all((batch.hidden.relations >= 0).all() for batch in batches)
 
 
 def test_too_many_candidates_are_thinned_out_evenly(tiny, monkeypatch):

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.pair_index import NOTHING, PairIndex
+from tripleshot.graph.pair_index import PairIndex
 from tripleshot.graph.vocabulary import Vocabulary
 
 NUM_ENTITIES, NUM_RELATIONS = 7, 3
@@ -35,7 +36,7 @@ def plain_edges(triples, hidden):
 
 @given(GRAPHS, st.integers(-1, NUM_RELATIONS - 1))
 def test_links_are_those_of_the_triples(triples, hidden):
-    owners, relations = PairIndex(graph_of(triples)).links(HEADS, TAILS, hidden)
+    owners, relations = PairIndex(graph_of(triples)).links(HEADS, TAILS, HiddenEdges.of(hidden))
     edges = plain_edges(triples, hidden)
     expected = sorted((place, r) for place, pair in enumerate(PAIRS) for a, r, b in edges if (a, b) == pair)
     assert sorted(zip(owners.tolist(), relations.tolist(), strict=True)) == expected
@@ -44,13 +45,13 @@ def test_links_are_those_of_the_triples(triples, hidden):
 @given(GRAPHS, st.integers(-1, NUM_RELATIONS - 1))
 def test_common_neighbors_and_paths_are_those_of_the_triples(triples, hidden):
     index, edges = PairIndex(graph_of(triples)), plain_edges(triples, hidden)
-    common = index.common(HEADS, TAILS, hidden)
+    common = index.common(HEADS, TAILS, HiddenEdges.of(hidden))
     near = {entity: {b for a, _, b in edges if a == entity} for entity in range(NUM_ENTITIES)}
     expected = {(place, m) for place, (h, t) in enumerate(PAIRS) for m in near[h] & near[t] - {h, t}}
     found = list(zip(common.owners.tolist(), common.middles.tolist(), strict=True))
     assert len(found) == len(set(found))
     assert set(found) == expected
-    owners, first, second = index.paths(common, hidden)
+    owners, first, second = index.paths(common, HiddenEdges.of(hidden))
     spelled = sorted(
         (place, r1, r2)
         for place, (h, t) in enumerate(PAIRS)
@@ -64,9 +65,22 @@ def test_common_neighbors_and_paths_are_those_of_the_triples(triples, hidden):
 def test_a_pair_joined_by_another_relation_too_stays_joined():
     graph = make_graph([("a", "likes", "b"), ("a", "knows", "b"), ("b", "knows", "c")])
     index = PairIndex(graph)
-    _, relations = index.links(np.array([0]), np.array([1]), hidden=0)
+    _, relations = index.links(np.array([0]), np.array([1]), hidden=HiddenEdges.of(0))
     assert relations.tolist() == [1]
-    assert index.common(np.array([0]), np.array([2]), hidden=0).middles.tolist() == [1]
+    assert index.common(np.array([0]), np.array([2]), hidden=HiddenEdges.of(0)).middles.tolist() == [1]
+
+
+def test_each_pair_may_hide_a_relation_of_its_own():
+    graph = make_graph([("a", "likes", "b"), ("a", "knows", "b")])
+    hidden = HiddenEdges(np.array([1, -1, 0]))
+    owners, relations = PairIndex(graph).links(np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64), hidden)
+    assert list(zip(owners.tolist(), relations.tolist(), strict=True)) == [(0, 0), (1, 0), (1, 1), (2, 1)]
+
+
+def test_single_edges_cannot_be_hidden_from_pairs():
+    index = PairIndex(make_graph([("a", "likes", "b")]))
+    with pytest.raises(ValueError, match="whole relations"):
+        index.links(np.array([0]), np.array([1]), HiddenEdges(np.array([0]), np.array([1])))
 
 
 def test_a_graph_without_triples_joins_nothing():
@@ -78,7 +92,7 @@ def test_a_graph_without_triples_joins_nothing():
     assert len(index.common(*pair).owners) == 0
 
 
-@pytest.mark.parametrize("hidden", [NOTHING, 0])
+@pytest.mark.parametrize("hidden", [HiddenEdges.none(), HiddenEdges.of(0)])
 def test_no_pairs_are_no_answer(hidden):
     index = PairIndex(make_graph([("a", "likes", "b")]))
     nobody = np.empty(0, dtype=np.int64)

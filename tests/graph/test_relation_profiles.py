@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from graphs import make_graph
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.relation_profiles import RelationProfiles
 
 
@@ -30,10 +31,17 @@ def test_a_hidden_relation_leaves_no_trace(graph):
     profiles = RelationProfiles(graph)
     reds = graph.entities.ids(["reds"])
     assert profiles.degrees(reds).tolist() == [3]
-    assert profiles.degrees(reds, hidden=0).tolist() == [1]
-    assert profiles.of(reds, hidden=0).relations.tolist() == [2]
-    bob = profiles.of(graph.entities.ids(["bob"]), hidden=0)
+    assert profiles.degrees(reds, hidden=HiddenEdges.of(0)).tolist() == [1]
+    assert profiles.of(reds, hidden=HiddenEdges.of(0)).relations.tolist() == [2]
+    bob = profiles.of(graph.entities.ids(["bob"]), hidden=HiddenEdges.of(0))
     assert bob.similarity(np.ones((2, 6))).tolist() == [[0, 0]]
+
+
+def test_a_relation_may_be_hidden_from_one_entity_alone(graph):
+    profiles, both = RelationProfiles(graph), graph.entities.ids(["reds", "reds"])
+    hidden = HiddenEdges(np.array([-1, 0]))
+    assert profiles.degrees(both, hidden).tolist() == [3, 1]
+    assert np.diff(profiles.of(both, hidden).offsets).tolist() == [2, 1]
 
 
 def test_similarity_is_the_cosine_of_dense_profiles(graph):

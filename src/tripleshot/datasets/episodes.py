@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tripleshot.arrays import draw_without_replacement, lookup
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
+from tripleshot.graph.hidden_edges import HiddenEdges
 
 Regime = Literal["pre-train", "in-train"]
 """`pre-train` draws episodes from the train tasks alone; `in-train` from the background relations as well."""
@@ -36,7 +37,7 @@ class TaskPool:
         num_train: how many of them are train tasks; they come first.
         background_share: how often a background relation is drawn.
         train_index: shape (N,), a relation's place among the dataset's train tasks; -1 for a background relation.
-        hidden: shape (N,), the graph's relation whose edges an episode must not show; -1 if the graph lacks it.
+        hidden: N rows, the graph's relation whose edges an episode must not show; -1 if the graph lacks it.
         pairs: shape (P, 2), int64, head and tail.
         pair_offsets: shape (N + 1,), where each relation's pairs start and end.
         candidates: shape (C,), int32, the tails that wrong answers are drawn from.
@@ -75,7 +76,7 @@ class TaskPool:
         self.train_index = np.array([index for index, _ in usable])
         self.num_train = int((self.train_index >= 0).sum())
         self.background_share = background_share if self.num_train else 1.0
-        self.hidden = dataset.graph.relations.find(list(self.names)).astype(np.int64)
+        self.hidden = HiddenEdges(dataset.graph.relations.find(list(self.names)).astype(np.int64))
         self.candidates, self.candidate_offsets = np.concatenate(candidates), _offsets(candidates)
         self.num_candidates = np.array(sizes)
         self._lay_out_pairs([task for _, task in usable], dataset.graph.num_entities)
@@ -127,7 +128,7 @@ class Episode:
         queries: shape (B, 2), true pairs, none of them in the support.
         negatives: shape (B, n), tails that are not known to be true for the query's head.
         weight: how many candidates each of them stands for.
-        hidden: id of the relation in the graph, whose edges the contexts must not show; None for one that is not there.
+        hidden: the relation itself, if the graph has it: its edges would give the answers away.
     """
 
     task: int
@@ -135,7 +136,7 @@ class Episode:
     queries: npt.NDArray[np.int64]
     negatives: npt.NDArray[np.int64]
     weight: float
-    hidden: int | None
+    hidden: HiddenEdges
 
 
 class EpisodeSampler:
@@ -174,14 +175,13 @@ class EpisodeSampler:
         support, rest = start + drawn[: self.shots], start + drawn[self.shots :]
         if len(rest) < self.num_queries:
             rest = np.concatenate([rest, rng.choice(rest, self.num_queries - len(rest))])
-        hidden = int(pool.hidden[task])
         return Episode(
             task=int(pool.train_index[task]),
             support=pool.pairs[support],
             queries=pool.pairs[rest],
             negatives=pool.draw_wrong_tails(np.repeat(rest[:, None], self.num_negatives, axis=1), rng),
             weight=int(pool.num_candidates[task]) / self.num_negatives,
-            hidden=None if hidden < 0 else hidden,
+            hidden=HiddenEdges.of(int(pool.hidden.relations[task])),
         )
 
 
@@ -195,7 +195,7 @@ class TaskBatch:
         support_negatives: shape (T, K), a tail for each example that is not known to be true for its head.
         queries: shape (T, B, 2), true pairs, none of them in the support.
         negatives: shape (T, B, n), tails that are not known to be true for the query's head.
-        hidden: shape (T,), the graph's relation whose edges must not be seen; -1 for one that is not there.
+        hidden: T rows, each episode's relation, if the graph has it: its edges would give the answers away.
     """
 
     tasks: npt.NDArray[np.int64]
@@ -203,7 +203,7 @@ class TaskBatch:
     support_negatives: npt.NDArray[np.int64]
     queries: npt.NDArray[np.int64]
     negatives: npt.NDArray[np.int64]
-    hidden: npt.NDArray[np.int64]
+    hidden: HiddenEdges
 
 
 class TaskBatchSampler:
@@ -247,7 +247,7 @@ class TaskBatchSampler:
             pool.draw_wrong_tails(support, rng),
             pool.pairs[queries],
             pool.draw_wrong_tails(np.repeat(queries[..., None], self.num_negatives, axis=2), rng),
-            pool.hidden[tasks],
+            HiddenEdges(pool.hidden.relations[tasks]),
         )
 
     def _draw_rows(self, tasks: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -11,12 +11,10 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray
+from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
-NOTHING = -1  # hides no relation
-
-Hiding = int | npt.NDArray[np.int64]
-"""A relation that is hidden from all pairs, or one for each of them."""
+SEVERAL = -2  # stands for the relation of a pair that several relations join
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +56,15 @@ class PairIndex:
         self._only = self._only_relations(first)
 
     def _only_relations(self, first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the one relation that joins each pair, whatever its direction; -2 where there are several."""
+        """Return the one relation that joins each pair, whatever its direction, or `SEVERAL`."""
         if not len(first):
             return np.empty(0, dtype=np.int64)
         bare = self.graph.base(self.relations).astype(np.int64)
         least, most = np.minimum.reduceat(bare, first), np.maximum.reduceat(bare, first)
-        return np.where(least == most, least, NOTHING - 1)
+        return np.where(least == most, least, SEVERAL)
 
     def links(
-        self, heads: IntArray, tails: IntArray, hidden: Hiding = NOTHING
+        self, heads: IntArray, tails: IntArray, hidden: HiddenEdges = HiddenEdges.none()
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the edges between the members of each pair.
 
@@ -83,7 +81,7 @@ class PairIndex:
         return owners[seen], relations[seen]
 
     def neighbors(
-        self, entities: IntArray, hidden: Hiding = NOTHING
+        self, entities: IntArray, hidden: HiddenEdges = HiddenEdges.none()
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the neighbors of entities, each once.
 
@@ -95,7 +93,7 @@ class PairIndex:
         seen = self._only[rows] != _hidden_from(owners, hidden)
         return owners[seen], self._middles[rows[seen]]
 
-    def common(self, heads: IntArray, tails: IntArray, hidden: Hiding = NOTHING) -> CommonNeighbors:
+    def common(self, heads: IntArray, tails: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> CommonNeighbors:
         """Return the entities that are next to both members of each pair, without the two themselves."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
         sizes = np.diff(self._rows)
@@ -112,7 +110,7 @@ class PairIndex:
         return CommonNeighbors(owners, middles, np.where(turned, far, near), np.where(turned, near, far))
 
     def paths(
-        self, common: CommonNeighbors, hidden: Hiding = NOTHING
+        self, common: CommonNeighbors, hidden: HiddenEdges = HiddenEdges.none()
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Spell out the paths of two steps through common neighbors, one for each pair of parallel edges.
 
@@ -132,13 +130,13 @@ class PairIndex:
         seen = (self.graph.base(first) != unseen) & (self.graph.base(back) != unseen)
         return common.owners[places[seen]], first[seen], self.graph.inverse(back)[seen]
 
-    def first_relations(self, rows: IntArray, hidden: Hiding = NOTHING) -> npt.NDArray[np.int64]:
-        """Return the first relation that joins the pair of each row, if there is one that is not hidden."""
+    def first_relations(self, rows: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> npt.NDArray[np.int64]:
+        """Return the first relation that joins the pair of each row, -1 if all are hidden."""
         positions, owners = arrays.expand(self._edges, np.asarray(rows, dtype=np.int64))
         relations = self.relations[positions].astype(np.int64)
         seen = self.graph.base(relations) != _hidden_from(owners, hidden)
         found, first = np.unique(owners[seen], return_index=True)
-        result = np.full(len(rows), NOTHING)
+        result = np.full(len(rows), NO_RELATION)
         result[found] = relations[seen][first]
         return result
 
@@ -149,6 +147,8 @@ class PairIndex:
         return np.where(found, rows, -1)
 
 
-def _hidden_from(owners: npt.NDArray[np.int64], hidden: Hiding) -> Hiding:
-    """Return what is hidden from the pair that each edge belongs to."""
-    return hidden if isinstance(hidden, int) else hidden[owners]
+def _hidden_from(owners: npt.NDArray[np.int64], hidden: HiddenEdges) -> int | npt.NDArray[np.int64]:
+    """Return the relation that is hidden from the pair that each edge belongs to."""
+    if hidden.others is not None:
+        raise ValueError("an index of pairs hides whole relations, not single edges")
+    return hidden.relations_of(owners)

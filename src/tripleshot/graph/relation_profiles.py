@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, sum_rows
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.pair_index import NOTHING
 
 FloatMatrix = npt.NDArray[np.float64]
 
@@ -55,11 +55,11 @@ class RelationProfiles:
         seen = np.bincount(self._relations, minlength=self._width)
         self._rarity = np.log((graph.num_entities + 1) / (seen + 1))
 
-    def of(self, entities: IntArray, hidden: int = NOTHING) -> Profiles:
-        """Return the profiles of entities as if a relation were not in the graph."""
+    def of(self, entities: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> Profiles:
+        """Return the profiles of entities as if hidden relations were not in the graph."""
         positions, owners = arrays.expand(self._offsets, np.asarray(entities, dtype=np.int64))
         relations = self._relations[positions]
-        seen = self.graph.base(relations) != hidden
+        seen = self.graph.base(relations) != hidden.relations_of(owners)
         relations, owners = relations[seen], owners[seen]
         counts = self._counts[positions][seen].astype(np.float64)
         offsets = np.searchsorted(owners, np.arange(len(entities) + 1))
@@ -75,9 +75,11 @@ class RelationProfiles:
         places, found = arrays.lookup(self._keys, keys)
         return np.where(found, self._counts[places], 0)
 
-    def degrees(self, entities: IntArray, hidden: int = NOTHING) -> npt.NDArray[np.int64]:
-        """Return the number of edges of each entity as if a relation were not in the graph."""
+    def degrees(self, entities: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> npt.NDArray[np.int64]:
+        """Return the number of edges of each entity as if hidden relations were not in the graph."""
         degrees = self.graph.degrees[entities]
-        if hidden == NOTHING:
+        if hidden.is_none:
             return degrees
-        return degrees - self.count(entities, hidden) - self.count(entities, self.graph.inverse(hidden))
+        relations = hidden.relations_of(np.arange(len(entities)))
+        unseen = self.count(entities, relations) + self.count(entities, self.graph.inverse(relations))
+        return degrees - np.where(np.greater_equal(relations, 0), unseen, 0)

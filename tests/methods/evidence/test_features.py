@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from graphs import make_graph
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
-from tripleshot.graph.pair_index import NOTHING
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import EvidenceFeatures
 from tripleshot.methods.evidence.kinds import CIRCUMSTANCES, GROUPS, TEXT_GROUPS, EvidenceKinds
@@ -33,10 +33,12 @@ def graph():
     )
 
 
-def features(graph, support, pairs, hidden=NOTHING):
+def features(graph, support, pairs, hidden=None):
     found = EvidenceFeatures(graph)
     heads, tails = (graph.entities.ids(ends) for ends in zip(*pairs, strict=True))
-    examples = found.examples(graph.entities.ids([end for pair in support for end in pair]).reshape(-1, 2), hidden)
+    examples = found.examples(
+        graph.entities.ids([end for pair in support for end in pair]).reshape(-1, 2), HiddenEdges.of(hidden)
+    )
     rows = found.of(examples, heads, tails)
     return [dict(zip(NAMES, row.tolist(), strict=True)) for row in rows]
 
@@ -105,12 +107,12 @@ def test_nothing_changes_when_the_query_is_taken_out_of_the_task_files(tiny):
 edges = st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 5))
 
 
-@given(st.lists(edges, min_size=1, max_size=14), st.sampled_from([NOTHING, 0, 1]))
+@given(st.lists(edges, min_size=1, max_size=14), st.sampled_from([None, 0, 1]))
 def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
     named = [(f"e{head}", f"r{relation}", f"e{tail}") for head, relation, tail in triples]
     graph = make_graph([*named, *((f"e{entity}", "r9", "e9") for entity in range(6))])
     ids = {relation: graph.relations.id(f"r{relation}") for _, relation, _ in triples}
-    hidden = ids.get(hidden, NOTHING)
+    hidden = ids.get(hidden)
     size = graph.num_entities
     next_to, degrees = np.zeros((size, size), dtype=bool), np.zeros(size)
     for head, relation, tail in zip(graph.head_ids, graph.relation_ids, graph.tail_ids, strict=True):
@@ -119,7 +121,7 @@ def test_walks_of_three_steps_are_those_of_the_triples(triples, hidden):
             degrees[head] += 1
             degrees[tail] += 1
     found = EvidenceFeatures(graph)
-    examples = found.examples(np.array([[0, 1]]), hidden)
+    examples = found.examples(np.array([[0, 1]]), HiddenEdges.of(hidden))
     heads, tails = (grid.ravel() for grid in np.meshgrid(range(size), range(size), indexing="ij"))
     column = NAMES.index("log of walks of three steps")
     walks = np.expm1(found.of(examples, heads, tails)[:, column]).reshape(size, size) / 100

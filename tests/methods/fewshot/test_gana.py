@@ -139,7 +139,7 @@ def test_edges_of_the_relation_asked_about_are_not_seen_in_training(tiny, monkey
     np.testing.assert_array_equal(entities, batch.support.ravel())
     relations = found.relations.numpy() % tiny.graph.num_relations
     assert len(relations)
-    assert (relations != hidden[found.owners.numpy()]).all()
+    assert (relations != hidden.relations[found.owners.numpy()]).all()
 
 
 def test_one_example_is_enough_to_train_and_evaluate(tiny):

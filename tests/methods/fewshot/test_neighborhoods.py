@@ -5,6 +5,7 @@ import torch
 from graphs import make_graph
 from learning_checks import edges_of
 from tripleshot.errors import InputError
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
 
 TRIPLES = [("a", "r", "b"), ("a", "s", "c"), ("d", "r", "a"), ("e", "s", "b"), ("a", "r", "e"), ("f", "r", "f")]
@@ -38,9 +39,9 @@ def test_a_hidden_relation_is_seen_in_no_direction():
     graph = make_graph(TRIPLES)
     hidden = graph.relations.id("r")
     everyone = np.arange(graph.num_entities)
-    for chance in (None, np.random.default_rng(0)):
-        found = NeighborFinder(graph, max_neighbors=4).find(everyone, chance, hidden)
-        assert (found.relations % graph.num_relations != hidden).all()
+    for rng in (None, np.random.default_rng(0)):
+        found = NeighborFinder(graph, max_neighbors=4).find(everyone, rng, HiddenEdges.of(hidden))
+        assert (graph.base(found.relations.numpy()) != hidden).all()
         assert found.counts[graph.entities.id("f")] == 0
 
 

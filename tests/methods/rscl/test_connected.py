@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.rscl.connected import NO_ROLE, OPPOSITE, SHARED, ConnectedExtractor
-from tripleshot.methods.rscl.contexts import ContextExtractor, Hidden, Tokens
+from tripleshot.methods.rscl.contexts import ContextExtractor, Tokens
 
 TRIPLES = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 9)), min_size=1, max_size=60, unique=True
@@ -48,7 +49,7 @@ def test_what_joins_comes_first(triples, seed, hidden):
     connected, plain = extractors_of(graph)
     heads, tails = all_pairs(graph)
     rng = None if seed is None else np.random.default_rng(seed)
-    hiding = None if hidden < 0 else Hidden(np.full(len(heads), hidden))
+    hiding = HiddenEdges.of(hidden).take(heads)
     sides = connected.sides(heads, tails, rng, hiding)
     for row, (head, tail) in enumerate(zip(heads.tolist(), tails.tolist(), strict=True)):
         of_both = {entity: plain_edges(graph, entity, hidden) for entity in (head, tail)}
@@ -108,7 +109,7 @@ def test_both_tokens_of_a_pair_have_its_role():
 def test_pre_training_puts_nothing_first():
     graph = graph_of([(0, 0, 1), (0, 1, 2), (1, 1, 2)])
     connected, plain = extractors_of(graph)
-    target = Hidden(np.array([0]), np.array([1]))
+    target = HiddenEdges(np.array([0]), np.array([1]))
     contexts = connected.extract(np.array([0]), np.array([1]), hidden=target)
     np.testing.assert_array_equal(contexts.tokens, plain.extract(np.array([0]), np.array([1]), hidden=target).tokens)
     assert contexts.roles is not None

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
-from tripleshot.methods.rscl.contexts import NUM_SPECIAL, PAD, RELATION, ContextExtractor, Hidden, Tokens, TopNeighbors
+from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.methods.rscl.contexts import NUM_SPECIAL, PAD, RELATION, ContextExtractor, Tokens, TopNeighbors
 
 TRIPLES = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 9)), min_size=1, max_size=60, unique=True
@@ -137,8 +138,8 @@ def test_the_target_edge_is_in_neither_context_of_pre_training(triples, sizes, s
     extractor = extractor_of(graph, p, q)
     rng = None if seed is None else np.random.default_rng(seed)
     heads, relations, tails = (a.astype(np.int64) for a in (graph.head_ids, graph.relation_ids, graph.tail_ids))
-    around_heads = extractor.neighbors(heads, rng, Hidden(relations, tails))
-    around_tails = extractor.neighbors(tails, rng, Hidden(relations, heads))
+    around_heads = extractor.neighbors(heads, rng, HiddenEdges(relations, tails))
+    around_tails = extractor.neighbors(tails, rng, HiddenEdges(relations, heads))
     for row in range(graph.num_triples):
         assert (relations[row], tails[row]) not in direct_pairs(graph, around_heads, row)
         assert (relations[row], heads[row]) not in direct_pairs(graph, around_tails, row)
@@ -150,7 +151,7 @@ def test_a_hidden_relation_is_nowhere_in_the_context(triples, sizes, seed):
     extractor = extractor_of(graph, p, q)
     rng = None if seed is None else np.random.default_rng(seed)
     heads, tails = np.arange(graph.num_entities), np.arange(graph.num_entities)[::-1]
-    hidden = Hidden(np.zeros(graph.num_entities, dtype=np.int64))
+    hidden = HiddenEdges(np.zeros(graph.num_entities, dtype=np.int64))
     contexts = extractor.extract(heads, tails, RELATION, rng, hidden)
     forbidden = extractor.tokens.relations(np.array([0, graph.num_relations]))
     assert not np.isin(contexts.tokens, forbidden).any()

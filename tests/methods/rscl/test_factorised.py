@@ -10,6 +10,7 @@ import torch
 from learning_checks import question
 from tripleshot.datasets.episodes import Episode
 from tripleshot.errors import InputError
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import PAD
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfBatch
@@ -105,7 +106,7 @@ def test_scores_are_those_of_heads_and_tails_put_together(tiny, change):
 def test_training_and_asking_score_alike(method, tiny):
     task = tiny.train[0]
     pairs, negatives = task.pairs.astype(np.int64), np.arange(6).reshape(2, 3)
-    episode = Episode(0, pairs[:3], pairs[3:5], negatives, 1.0, None)
+    episode = Episode(0, pairs[:3], pairs[3:5], negatives, 1.0, HiddenEdges.none())
     method.extractor.neighbors = partial(_without_rng, method.extractor.neighbors)
     with torch.no_grad():
         scores, _ = method.reader.read([episode, episode], np.random.default_rng(0))
@@ -115,7 +116,7 @@ def test_training_and_asking_score_alike(method, tiny):
         np.testing.assert_allclose(scores[1, query], asked, atol=1e-4, rtol=1e-4)
 
 
-def _without_rng(neighbors, entities, rng=None, hidden=None):
+def _without_rng(neighbors, entities, rng=None, hidden=HiddenEdges.none()):
     return neighbors(entities, None, hidden)
 
 

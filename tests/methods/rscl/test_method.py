@@ -8,6 +8,7 @@ from safetensors.torch import load_file
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import NUM_SPECIAL, RELATION
@@ -191,7 +192,7 @@ def masked_and_shown(method, monkeypatch):
     seen = []
     real = method.extractor.extract
 
-    def extract(heads, tails, relation_tokens=RELATION, rng=None, hidden=None):
+    def extract(heads, tails, relation_tokens=RELATION, rng=None, hidden=HiddenEdges.none()):
         contexts = real(heads, tails, relation_tokens, rng, hidden)
         seen.append((heads, tails, np.broadcast_to(relation_tokens, len(tails)), contexts.tokens))
         return contexts

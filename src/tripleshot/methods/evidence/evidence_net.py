@@ -14,7 +14,6 @@ from torch import Tensor
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler, Regime
-from tripleshot.graph.pair_index import NOTHING
 from tripleshot.methods.evidence.evidence_head import EvidenceHead
 from tripleshot.methods.evidence.features import EvidenceFeatures, Examples
 from tripleshot.methods.evidence.kinds import EvidenceKinds
@@ -120,10 +119,9 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, EvidenceHead]):
         """Return the features of true and wrong tails: shape (relations, B, 1 + n, number of features)."""
         found = []
         for episode in episodes:
-            hidden = NOTHING if episode.hidden is None else episode.hidden
             tails = np.concatenate([episode.queries[:, 1:], episode.negatives], axis=1)
             heads = np.broadcast_to(episode.queries[:, :1], tails.shape)
-            examples = self.features.examples(episode.support, hidden)
+            examples = self.features.examples(episode.support, episode.hidden)
             found.append(self.features.of(examples, heads.ravel(), tails.ravel()).reshape(*tails.shape, -1))
         return torch.from_numpy(np.stack(found)).to(self.device)
 

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import IntArray, lookup
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.name_texts import NameTexts
-from tripleshot.graph.pair_index import NOTHING, CommonNeighbors, PairIndex
+from tripleshot.graph.pair_index import CommonNeighbors, PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence.baselines import support_share
 from tripleshot.methods.evidence.kinds import EvidenceKinds
@@ -29,7 +30,7 @@ class Examples:
 
     Attributes:
         support: shape (K, 2).
-        hidden: relation that is not seen, `NOTHING` if all are.
+        hidden: edges that are not seen.
         rules: paths that join examples.
         link_shares: shape (2 * num_relations,), the share of examples joined by each relation.
         head_profiles: shape (K, 2 * num_relations); `tail_profiles` likewise.
@@ -37,7 +38,7 @@ class Examples:
     """
 
     support: npt.NDArray[np.int64]
-    hidden: int
+    hidden: HiddenEdges
     rules: PathRules
     link_shares: npt.NDArray[np.float64]
     head_profiles: npt.NDArray[np.float64]
@@ -59,7 +60,7 @@ class EvidenceFeatures:
         self._path_types = PathTypes.of(graph)
         self._commonness = np.log(graph.relation_counts() + 2.0)
 
-    def examples(self, support: IntArray, hidden: int = NOTHING) -> Examples:
+    def examples(self, support: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> Examples:
         """Look at the examples of a relation once for all queries."""
         support = np.asarray(support, dtype=np.int64)
         heads, tails = support.T
@@ -90,7 +91,7 @@ class EvidenceFeatures:
         owners: npt.NDArray[np.int64],
         relations: npt.NDArray[np.int64],
         common: CommonNeighbors,
-        hidden: int,
+        hidden: HiddenEdges,
     ) -> PathRules:
         """Collect the path types that join examples, and how often each is right on them."""
         through, path_types = self._two_steps(common, hidden)
@@ -102,7 +103,9 @@ class EvidenceFeatures:
         reached = np.bincount(np.searchsorted(rules, np.concatenate(walks)), minlength=len(rules))
         return PathRules(rules, hits / (reached + SMOOTHING))
 
-    def _two_steps(self, common: CommonNeighbors, hidden: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _two_steps(
+        self, common: CommonNeighbors, hidden: HiddenEdges
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the pairs and the path types of all paths through common neighbors that are no hubs."""
         kept = self.graph.degrees[common.middles] <= MAX_MIDDLE_DEGREE
         names = ("owners", "middles", "of_heads", "of_tails")
@@ -168,7 +171,7 @@ class EvidenceFeatures:
         weights = self._weigh(common, examples.hidden, size)
         return [weights > 0, np.log1p(10 * weights), (weights > 0) * examples.circumstances[1]]
 
-    def _weigh(self, common: CommonNeighbors, hidden: int, size: int) -> npt.NDArray[np.float64]:
+    def _weigh(self, common: CommonNeighbors, hidden: HiddenEdges, size: int) -> npt.NDArray[np.float64]:
         """Add up the common neighbors of each pair; one with many edges says little."""
         degrees = self.profiles.degrees(common.middles, hidden)
         return np.bincount(common.owners, 1 / np.maximum(degrees, 1), minlength=size).astype(np.float64)
@@ -222,7 +225,7 @@ class EvidenceFeatures:
         return [texts.likeness(heads, tails), of_tails.max(axis=1, initial=0), of_tails.mean(axis=1), transferred]
 
     def _common_with(
-        self, entities: npt.NDArray[np.int64], others: npt.NDArray[np.int64], hidden: int
+        self, entities: npt.NDArray[np.int64], others: npt.NDArray[np.int64], hidden: HiddenEdges
     ) -> npt.NDArray[np.float64]:
         """Weigh the common neighbors of entities with each of a few others, shape (n, K)."""
         first, second = np.repeat(entities, len(others)), np.tile(others, len(entities))

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, lookup
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.pair_index import NOTHING
 
 MAX_MIDDLE_DEGREE = 2000  # a hub joins everything to everything
 MAX_WALKS = 5_000_000  # bounds the memory of one start to some 200 MB, on any graph
@@ -72,7 +72,10 @@ class Walks:
 
 
 def walk(
-    graph: KnowledgeGraph, start: int, wanted: npt.NDArray[np.int64] | None = None, hidden: int = NOTHING
+    graph: KnowledgeGraph,
+    start: int,
+    wanted: npt.NDArray[np.int64] | None = None,
+    hidden: HiddenEdges = HiddenEdges.none(),
 ) -> Walks:
     """Take all walks of one and two steps from an entity, or only those of the wanted path types.
 
@@ -93,9 +96,9 @@ def walk(
     )
     ends = np.concatenate([middles, adjacency.entities[positions]]).astype(np.int64)
     kept = ends != start
-    if hidden != NOTHING:
+    if (unseen := hidden.relation) is not None:
         first, second = np.divmod(path_types, types.base)
-        kept &= (graph.base(first) != hidden) & ((second == 0) | (graph.base(second - 1) != hidden))
+        kept &= (graph.base(first) != unseen) & ((second == 0) | (graph.base(second - 1) != unseen))
     if wanted is not None:
         kept &= np.isin(path_types, wanted)
     return Walks(*np.divmod(np.unique(path_types[kept] * graph.num_entities + ends[kept]), graph.num_entities))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import lookup
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.pair_index import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
@@ -26,7 +27,7 @@ class ThreeSteps:
         """Take what is indexed already."""
         self.graph, self.pairs, self.profiles = graph, pairs, profiles
 
-    def weigh(self, heads: Integers, tails: Integers, hidden: int) -> Weights:
+    def weigh(self, heads: Integers, tails: Integers, hidden: HiddenEdges) -> Weights:
         """Add up the walks of each pair; they pass neither the head nor the tail again, but y may be next to itself.
 
         No first step leads to a hub of more than `MAX_MIDDLE_DEGREE` edges, and of more than `MAX_WALKS` ways from a
@@ -42,7 +43,7 @@ class ThreeSteps:
         return np.where(walks < TINY, 0.0, walks)
 
     def _turned(
-        self, heads: Integers, tails: Integers, owners: Integers, last: Integers, by_last: Weights, hidden: int
+        self, heads: Integers, tails: Integers, owners: Integers, last: Integers, by_last: Weights, hidden: HiddenEdges
     ) -> Weights:
         """Weigh the walks head - tail - y - tail, which are none."""
         size = len(tails)
@@ -50,7 +51,7 @@ class ThreeSteps:
         is_next = np.bincount(owners, last == heads[owners], minlength=size) * (heads != tails)
         return is_next * around * self._share(tails, hidden) * (self.graph.degrees[tails] <= MAX_MIDDLE_DEGREE)
 
-    def _two_steps(self, heads: Integers, hidden: int) -> tuple[Integers, Weights]:
+    def _two_steps(self, heads: Integers, hidden: HiddenEdges) -> tuple[Integers, Weights]:
         """Return the entities two steps from each head, as sorted keys, and what the ways there weigh."""
         owners, first = self.pairs.neighbors(heads, hidden)
         degrees = self.graph.degrees[first]
@@ -65,7 +66,7 @@ class ThreeSteps:
         keys, back = np.unique(owners[places] * self.graph.num_entities + second, return_inverse=True)
         return keys, np.bincount(back, self._share(first, hidden)[places], minlength=len(keys)).astype(np.float64)
 
-    def _share(self, entities: Integers, hidden: int) -> Weights:
+    def _share(self, entities: Integers, hidden: HiddenEdges) -> Weights:
         return 1 / np.maximum(self.profiles.degrees(entities, hidden), 1)
 
 

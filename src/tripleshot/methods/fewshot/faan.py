@@ -15,6 +15,7 @@ from torch.nn import functional
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.episode_settings import NeighborSettings, sampler_of
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
 from tripleshot.methods.fewshot.pair_transformer import PairTransformer
@@ -197,7 +198,11 @@ class FAANMethod(TrainableMethod[FAANSettings, FAAN]):
         return {"ranking": ranking_loss(positive, negative, self.settings.margin)}
 
     def _encode(
-        self, heads: IntArray, tails: IntArray, rng: np.random.Generator | None = None, hidden: int | None = None
+        self,
+        heads: IntArray,
+        tails: IntArray,
+        rng: np.random.Generator | None = None,
+        hidden: HiddenEdges = HiddenEdges.none(),
     ) -> Tensor:
         """Encode pairs by their neighbors: shape (n, D)."""
         of_heads, of_tails = (self.finder.find(side, rng, hidden) for side in (heads, tails))

@@ -151,7 +151,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         """Rank the queries' true tails above wrong ones, on the relations' hyperplanes after their step."""
         margin, module = self.settings.margin, self.module
         _, differences = embed(module.entities, batch)
-        hidden = np.repeat(batch.hidden, batch.support[0].size)
+        hidden = batch.hidden.take(np.repeat(np.arange(len(batch.support)), batch.support[0].size))
         neighborhoods = self.finder.find(batch.support.ravel(), rng, hidden)
         before = Relations(module(self._ids(batch.support), neighborhoods), self._normals(batch.tasks))
         moved = self._step(before, differences.support, differences.wrong_support, is_asked=False)

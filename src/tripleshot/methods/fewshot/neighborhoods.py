@@ -12,8 +12,9 @@ from torch import Tensor
 
 from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.rscl.contexts import ContextExtractor, Hidden, Tokens
+from tripleshot.methods.rscl.contexts import ContextExtractor, Tokens
 
 FEWEST = 3  # that a ContextExtractor draws
 
@@ -75,18 +76,19 @@ class NeighborFinder:
         self._device = device
 
     def find(
-        self, entities: IntArray, chance: np.random.Generator | None = None, hidden: int | IntArray | None = None
+        self,
+        entities: IntArray,
+        rng: np.random.Generator | None = None,
+        hidden: HiddenEdges = HiddenEdges.none(),
     ) -> Neighborhoods:
         """Return the neighbors of entities.
 
         Args:
             entities: shape (n,).
-            chance: chooses among too many, as in training; None takes the first in file order.
-            hidden: relation whose edges, in both directions, must not be seen; one for all or one for each entity, -1
-                hides nothing.
+            rng: chooses among too many, as in training; None takes the first in file order.
+            hidden: edges that must not be seen.
         """
-        hiding = None if hidden is None else Hidden(np.full(len(entities), hidden))
-        found = self._extractor.neighbors(entities, chance, hiding)
+        found = self._extractor.neighbors(entities, rng, hidden)
         owners, places = np.nonzero(found.relations >= 0)
         arrays = (found.relations[owners, places], found.entities[owners, places], owners, found.num_direct)
         return Neighborhoods(*(torch.from_numpy(array).to(self._device) for array in arrays))

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import IntArray
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.pair_index import NOTHING, Hiding, PairIndex
-from tripleshot.methods.rscl.contexts import ContextExtractor, Contexts, Hidden, Neighbors, Tokens, TopNeighbors
+from tripleshot.graph.pair_index import PairIndex
+from tripleshot.methods.rscl.contexts import ContextExtractor, Contexts, Neighbors, Tokens, TopNeighbors
 
 NO_ROLE, OPPOSITE, SHARED = 0, 1, 2
 NUM_ROLES = 3
@@ -53,7 +54,7 @@ class ConnectedExtractor(ContextExtractor):
         heads: IntArray,
         tails: IntArray,
         rng: np.random.Generator | None = None,
-        hidden: Hidden | None = None,
+        hidden: HiddenEdges = HiddenEdges.none(),
     ) -> tuple[Neighbors, Neighbors]:
         """Return both sides, what joins them first.
 
@@ -61,10 +62,10 @@ class ConnectedExtractor(ContextExtractor):
         would tell by what is missing.
         """
         of_heads, of_tails = super().sides(heads, tails, rng, hidden)
-        if hidden is not None and hidden.others is not None:
+        if hidden.others is not None:
             return _without_roles(of_heads), _without_roles(of_tails)
         heads, tails = (np.asarray(side, dtype=np.int64) for side in np.broadcast_arrays(heads, tails))
-        from_heads, from_tails = self._joining(heads, tails, NOTHING if hidden is None else hidden.relations)
+        from_heads, from_tails = self._joining(heads, tails, hidden)
         return self._put_first(from_heads, of_heads), self._put_first(from_tails, of_tails)
 
     def join(
@@ -84,7 +85,7 @@ class ConnectedExtractor(ContextExtractor):
         return replace(contexts, roles=roles)
 
     def _joining(
-        self, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64], hidden: Hiding
+        self, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64], hidden: HiddenEdges
     ) -> tuple[Joining, Joining]:
         """Find links, and shared neighbors with the fewest edges first, as many as there is room for."""
         room = self.max_neighbors // 2
@@ -106,7 +107,7 @@ class ConnectedExtractor(ContextExtractor):
                 table[owners, columns] = values[order]
             return joining
 
-        unseen = hidden if isinstance(hidden, int) else hidden[common.owners]
+        unseen = hidden.take(common.owners)
         to_middles, from_middles = (
             self._index.first_relations(rows, unseen) for rows in (common.of_heads, common.of_tails)
         )

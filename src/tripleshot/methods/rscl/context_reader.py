@@ -12,11 +12,12 @@ from torch import Tensor
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.protocol import Attention
 from tripleshot.methods.rscl.attention import attend
 from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.contexts import NUM_SPECIAL, RELATION, ContextExtractor, Contexts, Hidden
+from tripleshot.methods.rscl.contexts import NUM_SPECIAL, RELATION, ContextExtractor, Contexts
 from tripleshot.methods.rscl.masking import mask, masking_loss
 from tripleshot.methods.rscl.network import RSCL, Representation
 from tripleshot.methods.rscl.settings import RSCLSettings
@@ -110,7 +111,8 @@ class ContextReader(Generic[Network]):
         parts = (support[..., 0], queries[..., 0], negatives)
         asked = np.concatenate([np.repeat(np.arange(len(episodes)), part[0].size) for part in parts])
         relation_tokens = self._relation_tokens(episodes)[asked]
-        contexts = self.extractor.extract(heads, tails, relation_tokens, chance, hidden_of(episodes, asked))
+        hidden = HiddenEdges.join([episode.hidden for episode in episodes], asked)
+        contexts = self.extractor.extract(heads, tails, relation_tokens, chance, hidden)
         batch = Batch.of(contexts, self.extractor, self.device)
         if settings.relation_token == "difference":
             batch = replace(batch, relation=self._difference(support)[torch.from_numpy(asked).to(self.device)])
@@ -133,11 +135,5 @@ class ContextReader(Generic[Network]):
 
     def _own_tokens(self, episodes: list[Episode]) -> npt.NDArray[np.int64]:
         """Return the token of each episode's relation: a train task's, or that of a relation of the graph."""
-        first = self.extractor.tokens.first_task
-        return np.array([first + e.task if e.hidden is None else NUM_SPECIAL + e.hidden for e in episodes])
-
-
-def hidden_of(episodes: list[Episode], asked: IntArray) -> Hidden | None:
-    """Return what contexts must not show, given which episode each belongs to; None if nothing is hidden."""
-    hidden = np.array([-1 if episode.hidden is None else episode.hidden for episode in episodes])
-    return Hidden(hidden[asked]) if hidden.max() >= 0 else None
+        first, own = self.extractor.tokens.first_task, [episode.hidden.relation for episode in episodes]
+        return np.array([first + e.task if o is None else NUM_SPECIAL + o for e, o in zip(episodes, own, strict=True)])

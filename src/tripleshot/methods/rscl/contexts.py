@@ -6,13 +6,14 @@ distant ones, reached through a direct neighbor. Padding stands at the outer end
 always have the same slots.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import IntArray, draw_without_replacement
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 PAD, MASK, RELATION = 0, 1, 2  # [PAD], [MASK], and the one token that stands for every few-shot relation
@@ -75,19 +76,6 @@ class Neighbors:
 
 
 @dataclass(frozen=True, eq=False)
-class Hidden:
-    """What the contexts of a batch must not show.
-
-    Attributes:
-        relations: shape (n,), the relation whose edges are hidden, in both directions.
-        others: shape (n,), hide only the edge to this entity; None hides all edges of the relation.
-    """
-
-    relations: npt.NDArray[np.int64]
-    others: npt.NDArray[np.int64] | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class Contexts:
     """Graph contexts of a batch of pairs.
 
@@ -135,7 +123,7 @@ class ContextExtractor:
         tails: IntArray,
         relation_tokens: IntArray | int = RELATION,
         rng: np.random.Generator | None = None,
-        hidden: Hidden | None = None,
+        hidden: HiddenEdges = HiddenEdges.none(),
     ) -> Contexts:
         """Return the contexts of (head, relation, tail) triples.
 
@@ -153,12 +141,10 @@ class ContextExtractor:
         heads: IntArray,
         tails: IntArray,
         rng: np.random.Generator | None = None,
-        hidden: Hidden | None = None,
+        hidden: HiddenEdges = HiddenEdges.none(),
     ) -> tuple[Neighbors, Neighbors]:
         """Return what stands around the heads and around the tails; one head may be asked about with many tails."""
-        of_tails = hidden
-        if hidden is not None and hidden.others is not None:
-            of_tails = Hidden(hidden.relations, np.asarray(heads, dtype=np.int64))
+        of_tails = hidden if hidden.others is None else replace(hidden, others=np.asarray(heads, dtype=np.int64))
         return self.neighbors(heads, rng, hidden), self.neighbors(tails, rng, of_tails)
 
     def join(
@@ -184,15 +170,14 @@ class ContextExtractor:
         return Contexts(tokens, *counts)
 
     def neighbors(
-        self, entities: IntArray, rng: np.random.Generator | None = None, hidden: Hidden | None = None
+        self, entities: IntArray, rng: np.random.Generator | None = None, hidden: HiddenEdges = HiddenEdges.none()
     ) -> Neighbors:
         """Return up to p pairs of each entity: direct ones, then up to q distant ones where there is room."""
         p = self.max_neighbors
         entities = np.asarray(entities, dtype=np.int64)
-        spare = 0 if hidden is None else (1 if hidden.others is not None else p)
+        spare = 0 if hidden.is_none else (1 if hidden.others is not None else p)
         relations, others, there = self._draw(entities, p + spare, rng)
-        if hidden is not None:
-            there &= ~self._is_hidden(hidden, relations, others)
+        there &= ~hidden.hides(self.graph.base(relations), others)
         kept = np.argsort(~there, axis=1, kind="stable")[:, :p]
         num_direct = np.minimum(there.sum(axis=1), p)
         empty = np.arange(p) >= num_direct[:, None]
@@ -202,7 +187,7 @@ class ContextExtractor:
         poor = np.flatnonzero((num_direct < p) & (num_direct > 0))
         if self.max_distant and len(poor):
             room = np.minimum(self.max_distant, p - num_direct[poor])
-            hidden_here = None if hidden is None else Hidden(hidden.relations[poor])
+            hidden_here = HiddenEdges(hidden.relations).take(poor)
             far_relations, far_entities, found = self._distant(entities[poor], others[poor], room, rng, hidden_here)
             row, column = np.nonzero(np.arange(self.max_distant) < found[:, None])
             place = num_direct[poor][row] + column
@@ -217,7 +202,7 @@ class ContextExtractor:
         middles: npt.NDArray[np.int64],
         room: npt.NDArray[np.int64],
         rng: np.random.Generator | None,
-        hidden: Hidden | None,
+        hidden: HiddenEdges,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Choose second-order pairs, a few from each distinct direct neighbor, so that no hub floods the choice.
 
@@ -231,8 +216,7 @@ class ContextExtractor:
         relations, ends = relations.reshape(rows, p * each), ends.reshape(rows, p * each)
         there = there.reshape(rows, p, each) & usable[:, :, None]
         there = there.reshape(rows, p * each) & (ends != centers[:, None])
-        if hidden is not None:
-            there &= ~self._is_hidden(hidden, relations, ends)
+        there &= ~hidden.hides(self.graph.base(relations), ends)
         turns = np.arange(each)[None, :] * p + np.arange(p)[:, None]
         keys = np.broadcast_to(turns.ravel() / turns.size, there.shape) if rng is None else rng.random(there.shape)
         chosen = np.argsort(np.where(there, keys, 2.0), axis=1, kind="stable")[:, : self.max_distant]
@@ -255,12 +239,6 @@ class ContextExtractor:
         if not len(self._entities):
             return np.full(there.shape, -1), np.full(there.shape, -1), there
         return self._relations[edges].astype(np.int64), self._entities[edges].astype(np.int64), there
-
-    def _is_hidden(
-        self, hidden: Hidden, relations: npt.NDArray[np.int64], others: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
-        same = self.graph.base(relations) == hidden.relations[:, None]
-        return same if hidden.others is None else same & (others == hidden.others[:, None])
 
     def _entity_tokens(self, side: Neighbors) -> npt.NDArray[np.int64]:
         return np.where(side.entities < 0, PAD, side.entities + self.tokens.first_entity)

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from tripleshot.arrays import IntArray
-from tripleshot.methods.rscl.contexts import RELATION, ContextExtractor, Hidden
+from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.methods.rscl.contexts import RELATION, ContextExtractor
 from tripleshot.methods.rscl.network import RSCL, NearLayout, Representation
 
 
@@ -39,7 +40,7 @@ class HalfBatch:
         is_tail: bool,
         device: torch.device,
         chance: np.random.Generator | None = None,
-        hidden: Hidden | None = None,
+        hidden: HiddenEdges = HiddenEdges.none(),
     ) -> "HalfBatch":
         """Read the contexts of heads without tails, or of tails without heads."""
         p, entities = extractor.max_neighbors, np.asarray(entities, dtype=np.int64)

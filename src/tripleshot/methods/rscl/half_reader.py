@@ -6,10 +6,11 @@ from torch import Tensor
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.kept_codes import KeptCodes
 from tripleshot.methods.protocol import Attention
 from tripleshot.methods.rscl.attention import attend_halves
-from tripleshot.methods.rscl.context_reader import ContextReader, hidden_of
+from tripleshot.methods.rscl.context_reader import ContextReader
 from tripleshot.methods.rscl.contexts import ContextExtractor
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfBatch, Halves
 from tripleshot.methods.rscl.network import Representation
@@ -87,5 +88,7 @@ class HalfReader(ContextReader[FactorisedRSCL]):
         self, entities: IntArray, is_tail: bool, episodes: list[Episode], chance: np.random.Generator
     ) -> HalfBatch:
         """Draw the halves of entities, shape (relations, n), without what their episodes hide."""
-        hidden = hidden_of(episodes, np.repeat(np.arange(len(episodes)), entities.shape[1]))
+        hidden = HiddenEdges.join(
+            [episode.hidden for episode in episodes], np.repeat(np.arange(len(episodes)), entities.shape[1])
+        )
         return HalfBatch.of(self.extractor, entities.ravel(), is_tail, self.device, chance, hidden)

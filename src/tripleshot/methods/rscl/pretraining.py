@@ -9,9 +9,10 @@ import torch
 
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.losses import ranking_loss
 from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.contexts import NUM_SPECIAL, Hidden, Tokens
+from tripleshot.methods.rscl.contexts import NUM_SPECIAL, Tokens
 from tripleshot.methods.rscl.masking import mask, masking_loss
 from tripleshot.methods.trainable import PRETRAINED, Losses, Stage
 
@@ -121,7 +122,7 @@ class RSCLTraining:
         method, tokens = self.method, self.method.tokens
         method.module.dropout.begin(step)
         drawn = self.triples.draw(self.settings.pretraining_batch_size, chance)
-        hidden = Hidden(drawn.relations, drawn.tails)
+        hidden = HiddenEdges(drawn.relations, drawn.tails)
         contexts = method.extractor.extract(drawn.heads, drawn.tails, drawn.relation_tokens, chance, hidden)
         batch = Batch.of(contexts, method.extractor, method.device)
         relations = torch.from_numpy(drawn.relation_tokens).to(method.device)
