@@ -4,15 +4,38 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tripleshot.errors import InputError, TripleshotError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # metadata by format
 
 
 def write_file(path: Path, content: bytes) -> None:
     """Write a file: whatever happens, it is the old one or the whole new one."""
     with new_file(path) as temporary:
         temporary.write_bytes(content)
+
+
+def write_figure(figure: "Figure", path: Path) -> None:
+    """Write a matplotlib figure as PNG, SVG or PDF, by the suffix of the path.
+
+    The same figure gives the same bytes: without dates and random names. Text in an SVG stays text.
+    """
+    import matplotlib as mpl  # takes half a second
+
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in UNDATED:
+        raise InputError(f"{path}: a figure is a .png, .svg or .pdf file, not {path.suffix or 'without a suffix'!r}")
+    content = BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "tripleshot", "svg.fonttype": "none"}):
+        figure.savefig(content, format=kind, dpi=160, bbox_inches="tight", pad_inches=0.1, metadata=UNDATED[kind])
+    write_file(path, content.getvalue())
 
 
 @contextmanager

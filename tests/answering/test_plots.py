@@ -47,7 +47,7 @@ def crowded(tiny):
 def figures(monkeypatch):
     """Catch figures instead of writing them."""
     caught = []
-    monkeypatch.setattr(picturing, "_save", lambda figure, path: caught.append(figure))
+    monkeypatch.setattr(picturing, "write_figure", lambda figure, path: caught.append(figure))
     return caught
 
 
@@ -89,7 +89,7 @@ def test_the_same_explanation_gives_the_same_bytes(tiny, explanation, tmp_path, 
 @pytest.mark.parametrize("draw", [draw_attention, draw_neighbors])
 @pytest.mark.parametrize("name", ["picture.docx", "picture"])
 def test_another_suffix_is_an_error_that_names_the_file(tiny, explanation, tmp_path, draw, name):
-    with pytest.raises(InputError, match=f"{name}: a picture is .png or .svg"):
+    with pytest.raises(InputError, match=f"{name}: a figure is a .png, .svg"):
         draw(explanation, tiny.graph, tmp_path / name)
     assert not list(tmp_path.iterdir())
 

@@ -6,7 +6,7 @@ import pytest
 
 from tripleshot.cli.compare import read_methods, read_pairs, read_shots, show
 from tripleshot.errors import InputError
-from tripleshot.experiments.comparison_table import compare
+from tripleshot.experiments.comparison_table import make_comparison
 from tripleshot.methods import METHODS
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import fast
@@ -97,7 +97,7 @@ def test_figures_are_readable_in_a_narrow_terminal(columns, monkeypatch, capsys)
     metrics = {"mrr": 0.1234, "hits@10": 0.2345, "hits@5": 0.3456, "hits@1": 0.0123}
     training = {"spent": 1234.0, "parameters": 1000, "pretrained": {"method": "transe", "spent": 540.0}}
     result = {"method": "gana", "seed": 0, "config": {}, "queries": 10, "seconds": 2, "micro": metrics}
-    show(compare([{**result, "training": training}], "nell-one", 5, 1800))
+    show(make_comparison([{**result, "training": training}], "nell-one", 5, 1800))
     shown = capsys.readouterr().out
     assert re.search(r"gana +\.123 +\.23[45] +\.346 +\.012 +1,234 s +5\.0", shown)
     assert "starts from transe, 540 s more" in shown
@@ -111,7 +111,7 @@ def test_in_a_narrow_terminal_spreads_stand_below_the_table(monkeypatch, capsys)
         | {"config": {}, "queries": 10, "seconds": 2, "training": {"spent": 60.0}}
         for seed, found in enumerate(seeds)
     ]
-    show(compare(results, "tiny", 5, 60))
+    show(make_comparison(results, "tiny", 5, 60))
     shown = capsys.readouterr().out
     assert re.search(r"gana@a_.* +\.310 +\.500 +\.400 +\.200 +60 s +5\.0", shown)
     assert "0.25: 2 seeds, MRR ± .014" in shown

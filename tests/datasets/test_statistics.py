@@ -1,8 +1,6 @@
 import pytest
 
 from tripleshot.datasets.statistics import describe_dataset, neighbor_histogram
-from tripleshot.errors import TripleshotError
-from tripleshot.experiments.neighbor_figure import draw_neighbor_figure
 
 
 def test_a_dataset_is_counted(tiny):
@@ -19,18 +17,6 @@ def test_the_histogram_counts_every_connected_entity_once(tiny):
     neighbors, entities = neighbor_histogram(tiny.graph)
     assert entities.sum() == 26
     assert neighbors.min() >= 1
-
-
-@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
-def test_the_first_figure_is_drawn(tiny, tmp_path, suffix):
-    path = tmp_path / "deep" / f"figure.{suffix}"
-    draw_neighbor_figure(tiny, path)
-    assert path.stat().st_size > 1000
-
-
-def test_an_unknown_picture_format_is_one_clear_error(tiny, tmp_path):
-    with pytest.raises(TripleshotError, match="the figure cannot be written"):
-        draw_neighbor_figure(tiny, tmp_path / "figure.docx")
 
 
 @pytest.mark.nell

@@ -7,7 +7,18 @@ import pytest
 
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
-from tripleshot.evaluation.results import EvaluationSpec, commit, describe, write_json, write_ranks
+from tripleshot.evaluation.results import (
+    RESULT,
+    RUNS,
+    EvaluationSpec,
+    commit,
+    describe,
+    describe_environment,
+    read_results,
+    write_json,
+    write_json_lines,
+    write_ranks,
+)
 from tripleshot.methods import create_method
 from tripleshot.training.fit import fit
 

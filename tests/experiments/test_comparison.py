@@ -11,7 +11,7 @@ import pytest
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import RESULT
 from tripleshot.experiments.comparison import Cell, Plan, run_cell, variant_of_width
-from tripleshot.experiments.comparison_table import compare
+from tripleshot.experiments.comparison_table import make_comparison
 from tripleshot.methods import METHODS, MethodEntry, load_run
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
@@ -236,8 +236,8 @@ def test_valid_tasks_are_asked_about_in_a_folder_of_their_own(plan, tiny):
     result = run_cell(replace(plan, split="valid"), Cell("degree", 3, 0), tiny, Recorder())
     assert result["split"] == "valid"
     assert list(result["relations"]) == [task.name for task in tiny.valid]
-    comparison = compare([result], "nell-one", 3, BUDGET, "valid")
-    assert (comparison.split, comparison.elsewhere) == ("valid", ())
+    comparison = make_comparison([result], "nell-one", 3, BUDGET, "valid")
+    assert (comparison.split, comparison.other_published) == ("valid", ())
     with pytest.raises(InputError, match="was asked all valid queries, not all test queries"):
         run_cell(plan, Cell("degree", 3, 0), tiny, Recorder())
 

@@ -1,10 +1,9 @@
 import json
 
-import numpy as np
 import pytest
 
-from tripleshot.experiments.comparison_figure import draw_comparison, spread_out
-from tripleshot.experiments.comparison_table import as_document, as_markdown, compare, lay_out, short
+from tripleshot.experiments.comparison_table import as_document, as_markdown, format_metric, lay_out, make_comparison
+from tripleshot.experiments.figures import draw_comparison
 from tripleshot.training.budget import write_budget
 
 
@@ -30,19 +29,19 @@ RESULTS = [
 
 
 def test_published_figures_stand_beside_ours_only_on_their_own_dataset():
-    nell = compare(RESULTS, "nell-one", 5, 30)
+    nell = make_comparison(RESULTS, "nell-one", 5, 30)
     assert [figure.metrics["mrr"] for figure in nell.rows[1].published] == [0.317]
     assert not nell.rows[0].published
-    assert "CIAN" in {figure.name for figure in nell.elsewhere}
+    assert "CIAN" in {figure.name for figure in nell.other_published}
     for dataset, shots in (("tiny", 5), ("nell-one", 3)):
-        other = compare(RESULTS, dataset, shots, 30)
+        other = make_comparison(RESULTS, dataset, shots, 30)
         assert not any(row.published for row in other.rows)
-        assert not other.elsewhere
+        assert not other.other_published
         assert not any(line.is_published for line in lay_out(other).lines)
 
 
 def test_a_method_far_below_its_published_figure_is_named_and_has_its_curve():
-    comparison = compare(RESULTS, "nell-one", 5, 30)
+    comparison = make_comparison(RESULTS, "nell-one", 5, 30)
     document = as_document(comparison)
     rows = {row["method"]: row for row in document["rows"]}
     assert rows["metar"]["is_far_behind"]
@@ -55,7 +54,7 @@ def test_a_method_far_below_its_published_figure_is_named_and_has_its_curve():
 
 
 def test_what_is_not_comparable_is_shown_but_nobody_is_measured_by_it():
-    comparison = compare([result("gana", 0.25, 30.0)], "nell-one", 1, 30)
+    comparison = make_comparison([result("gana", 0.25, 30.0)], "nell-one", 1, 30)
     (row,) = comparison.rows
     assert {figure.metrics["mrr"] for figure in row.published} == {0.254, 0.307}
     assert row.behind == pytest.approx(0.004)
@@ -63,34 +62,29 @@ def test_what_is_not_comparable_is_shown_but_nobody_is_measured_by_it():
 
 
 def test_vectors_that_a_method_started_from_are_named_with_their_time():
-    assert "starts from transe, 29 s more" in as_markdown(compare(RESULTS, "tiny", 5, 30))
+    assert "starts from transe, 29 s more" in as_markdown(make_comparison(RESULTS, "tiny", 5, 30))
 
 
 def test_seeds_are_averaged_and_their_spread_is_shown():
-    comparison = compare([result("rscl", mrr, 30.0, seed) for seed, mrr in enumerate((0.3, 0.32))], "tiny", 5, 30)
+    seeds = [result("rscl", mrr, 30.0, seed) for seed, mrr in enumerate((0.3, 0.32))]
+    comparison = make_comparison(seeds, "tiny", 5, 30)
     assert comparison.rows[0].metric("mrr") == pytest.approx(0.31)
     assert ".310 ± .014" in as_markdown(comparison)
 
 
 def test_a_method_that_does_not_learn_is_a_row_without_training():
-    line = lay_out(compare(RESULTS, "tiny", 5, 30)).lines[0]
+    line = lay_out(make_comparison(RESULTS, "tiny", 5, 30)).lines[0]
     assert line.cells == ("degree", ".071", ".071", ".071", ".071", "none", "2.5", "", "")
 
 
 def test_shares_are_written_as_papers_do():
-    assert [short(value) for value in (0.3174, 1.0, -0.02)] == [".317", "1.000", "-.020"]
-
-
-@pytest.mark.parametrize("results", [RESULTS, RESULTS[:1], [result("rscl", 0.0, 30.0)]])
-def test_the_figure_can_be_drawn_with_and_without_curves(results, tmp_path):
-    draw_comparison(compare(results, "tiny", 5, 30), tmp_path / "compare.png")
-    assert (tmp_path / "compare.png").read_bytes().startswith(b"\x89PNG")
+    assert [format_metric(value) for value in (0.3174, 1.0, -0.02)] == [".317", "1.000", "-.020"]
 
 
 def test_a_training_without_a_budget_counts_its_steps_alone(tmp_path):
     curve = [{"step": 1, "seconds": 7.0, "valid_mrr": 0.2}]
     free = {**RESULTS[0], "training": {"seconds": 9.0, "best": None, "curve": curve}}
-    comparison = compare([free], "tiny", 5, 30)
+    comparison = make_comparison([free], "tiny", 5, 30)
     assert comparison.rows[0].seconds == 9.0
     assert as_document(comparison)["rows"][0]["seeds"][0]["curve"] == curve
     draw_comparison(comparison, tmp_path / "compare.png")
@@ -98,13 +92,3 @@ def test_a_training_without_a_budget_counts_its_steps_alone(tmp_path):
 
 def test_budgets_are_named_as_they_are_given():
     assert [write_budget(seconds) for seconds in (1.5, 90, 300, 5400, 3600)] == ["1.5s", "1m30s", "5m", "1h30m", "1h"]
-
-
-def test_labels_are_spread_as_little_as_needed():
-    assert spread_out([1, 5], 1, 0, 10) == [1, 5]
-    np.testing.assert_allclose(spread_out([5, 5, 5], 1, 0, 10), [4, 5, 6])
-    np.testing.assert_allclose(spread_out([0, 0, 9.9, 10], 1, 0, 10), [0, 1, 9, 10])
-    assert spread_out([], 1, 0, 10) == []
-    crowded = np.array(spread_out(np.sort(np.random.default_rng(0).random(12)).tolist(), 0.08, 0, 1))
-    assert np.diff(crowded).min() >= 0.08 - 1e-9
-    assert (crowded.min(), crowded.max()) >= (0, 0.8)

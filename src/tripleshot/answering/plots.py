@@ -2,11 +2,9 @@
 
 import re
 import textwrap
-from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -15,7 +13,7 @@ from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.text import Text
 
 from tripleshot.answering.explanation import NEW_RELATION, Explanation, Side, WeightedNeighbor
-from tripleshot.atomic import write_file
+from tripleshot.atomic import write_figure
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -28,7 +26,6 @@ ROW = 0.46  # inches between neighbors
 UNWEIGHED = 0.3  # how strong a line is when the method weighs none
 NAMESPACE = re.compile(r"[^\s:/#]*[:/#](?=[^\s])")
 AFTER_MARK, BREAK = re.compile(r"(?<=[:/#_])(?=\S)"), "\v"  # where a name without spaces may go on in the next line
-UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # by format
 
 Align = Literal["left", "center", "right"]
 
@@ -56,7 +53,7 @@ def draw_attention(explanation: Explanation, graph: KnowledgeGraph, path: Path) 
         axes.axhline(edge, color=PALE, linewidth=0.6)
         axes.axvline(edge, color=PALE, linewidth=0.6)
     axes.set_title(_title(explanation, graph), fontsize=10, parse_math=False)
-    _save(figure, path)
+    write_figure(figure, path)
 
 
 def draw_neighbors(explanation: Explanation, graph: KnowledgeGraph, path: Path) -> None:
@@ -75,7 +72,7 @@ def draw_neighbors(explanation: Explanation, graph: KnowledgeGraph, path: Path) 
         _fan_out(axes, explanation, graph, side, places[side], box)
     _write(axes, width / 2, height - 0.2, _title(explanation, graph), fontsize=11)
     _write(axes, width / 2, 0.2, _caption(explanation), fontsize=7.5, color=PALE)
-    _save(figure, path)
+    write_figure(figure, path)
 
 
 def shorten(label: str, limit: int = MAX_LABEL) -> str:
@@ -199,14 +196,3 @@ def _caption(explanation: Explanation) -> str:
 def _title(explanation: Explanation, graph: KnowledgeGraph) -> str:
     head, tail = (shorten(graph.entities.label(entity)) for entity in (explanation.head, explanation.tail))
     return f"{head} → {tail}"
-
-
-def _save(figure: Figure, path: Path) -> None:
-    """Write the same bytes for the same picture: no date, no random names; text in an SVG stays text."""
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in UNDATED:
-        raise InputError(f"{path}: a picture is .png or .svg or .pdf, not {path.suffix or 'without a suffix'!r}")
-    content = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "tripleshot", "svg.fonttype": "none"}):
-        figure.savefig(content, format=kind, dpi=160, bbox_inches="tight", pad_inches=0.1, metadata=UNDATED[kind])
-    write_file(path, content.getvalue())

@@ -21,16 +21,16 @@ from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import describe_environment, write_json
 from tripleshot.experiments.comparison import EVERYTHING, SHORTER, Cell, Plan, run_cell
-from tripleshot.experiments.comparison_figure import draw_comparison
 from tripleshot.experiments.comparison_table import (
     HEADINGS,
     SPREAD,
     Comparison,
     as_document,
     as_markdown,
-    compare,
     lay_out,
+    make_comparison,
 )
+from tripleshot.experiments.figures import draw_comparison
 from tripleshot.experiments.over_time import draw_over_time, over_time_document, over_time_markdown, over_time_table
 from tripleshot.experiments.variants import STARTS, Variant
 from tripleshot.methods import find_method
@@ -144,7 +144,7 @@ def run_plan(plan: Plan, dataset: FewShotDataset) -> list[Comparison]:
     results: dict[int, list[dict[str, Any]]] = {shots: [] for shots in plan.shots}
     for cell in plan.cells():
         results[cell.shots].append(run_cell(plan, cell, dataset, LiveReport()))
-    return [compare(found, dataset.name, shots, plan.budget, plan.split) for shots, found in results.items()]
+    return [make_comparison(found, dataset.name, shots, plan.budget, plan.split) for shots, found in results.items()]
 
 
 def shorter(plan: Plan, budget: float) -> Plan:

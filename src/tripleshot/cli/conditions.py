@@ -14,7 +14,14 @@ from tripleshot.cli.compare import LiveReport, check_settings, read_pairs, read_
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.experiments.comparison import Plan, run_cell
-from tripleshot.experiments.paper.results import STUDIES, Material, Results, find_results, folders_around
+from tripleshot.experiments.paper.results import (
+    STUDIES,
+    PaperResults,
+    Results,
+    collect_results,
+    find_results,
+    result_folders,
+)
 from tripleshot.experiments.variants import STARTS
 from tripleshot.training.budget import read_budget
 from tripleshot.training.runs import CONFIG
@@ -35,13 +42,13 @@ class Where:
         """The folder of RSCL's variants."""
         return self.out / STUDIES
 
-    def gather(self, data: str, dataset: FewShotDataset) -> Material:
+    def folders(self) -> list[Path]:
+        """All folders with results, the preferred one first."""
+        return result_folders(self.out, self.results)
+
+    def gather(self, data: str, dataset: FewShotDataset) -> PaperResults:
         """Read all results about a dataset."""
-        data_hash = dataset.content_hash
-        out, *around = folders_around(self.out)
-        main = find_results([out, *self.results, *around], data_hash)
-        studies = find_results([self.studies], data_hash)
-        return Material(dataset, main, studies, data_hash, (data, "--out", str(self.out)))
+        return collect_results(dataset, data, self.out, self.results)
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ class Desk:
         """Load the dataset."""
         return cls(data, load_dataset(data), where, conditions)
 
-    def gather(self) -> Material:
+    def gather(self) -> PaperResults:
         """Read all results that there are now."""
         return self.where.gather(self.data, self.dataset)
 
@@ -108,9 +115,10 @@ class Desk:
         self._train(plan, self.gather().main, takes_finished)
 
     def train_variants(self, labels: Iterable[str], shots: tuple[int, ...], takes_finished: bool = False) -> None:
-        """Train RSCL and variants of it; arguments as for methods."""
+        """Train RSCL and variants of it that have no result below OUT; arguments as for methods."""
         plan = self.conditions.plan(self.data, self.where.studies, labels, shots)
-        self._train(plan, self.gather().studies, takes_finished)
+        finished = find_results([self.where.studies], self.dataset.content_hash)
+        self._train(plan, finished, takes_finished)
 
     def _train(self, plan: Plan, found: Results, takes_finished: bool) -> None:
         for cell in plan.cells():

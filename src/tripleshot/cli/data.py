@@ -57,9 +57,9 @@ def stats(data: str, *, shots: PositiveInt = 5, figure: Path | None = None, json
     if json:
         write_json({"dataset": dataset.name, "data_hash": dataset.content_hash, **asdict(statistics)}, json)
     if figure:
-        from tripleshot.experiments.neighbor_figure import draw_neighbor_figure  # nobody else waits for matplotlib
+        from tripleshot.experiments.figures import draw_neighbor_histogram  # nobody else waits for matplotlib
 
-        draw_neighbor_figure(dataset, figure)
+        draw_neighbor_histogram(dataset, figure)
         console.print(f"figure written to {figure}")
 
 

@@ -1,6 +1,7 @@
 """`tripleshot paper`: every table and figure of the paper from our own runs."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ from tripleshot.experiments.paper.lambda_study import CURVES, curves_report, lab
 from tripleshot.experiments.paper.long_tail import LEARNED, long_tail_report
 from tripleshot.experiments.paper.main_table import ROWS, main_report
 from tripleshot.experiments.paper.page import build_page
-from tripleshot.experiments.paper.report import Report, read_report, write_report
+from tripleshot.experiments.paper.report import Report, find_report, write_report, write_reports
 from tripleshot.experiments.paper.results import STUDIES
 from tripleshot.experiments.variants import LAMBDAS, Variant
 from tripleshot.training.runs import CONFIG
@@ -205,21 +206,22 @@ def all_command(data: str, *, where: WhereFlags = HERE, shots: str = BOTH) -> No
         Numbers of examples of the main table and the ablation; the others take the largest.
     """
     desk, counts = Desk.open(data, where, USUAL), read_shots(shots)
-    material, most = desk.gather(), max(counts)
+    collected, most = desk.gather(), max(counts)
     made = [
         datasets_report(desk.dataset),
-        main_report(material, counts),
-        ablation_report(material, counts),
-        lambda_report(material, most),
-        curves_report(material, most),
-        long_tail_report(material, most),
-        cases_report(material, most),
+        main_report(collected, counts),
+        ablation_report(collected, counts),
+        lambda_report(collected, most),
+        curves_report(collected, most),
+        long_tail_report(collected, most),
+        cases_report(collected, most),
     ]
     for report in made:
         write_report(report, where.out)
     reports = [*made, kept_attention(desk), kept_search(desk)]
-    found = [*material.main.everything(), *material.studies.everything()]
-    page = build_page(desk.dataset, material.data_hash, reports, found, where.out)
+    write_reports(reports, where.out)
+    found = [*collected.main.in_rows(), *collected.studies.in_rows()]
+    page = build_page(desk.dataset, collected.data_hash, reports, found, where.out)
     write_file(where.out / "index.html", page.encode())
     for report in reports:
         show_verdicts(report)
@@ -227,26 +229,26 @@ def all_command(data: str, *, where: WhereFlags = HERE, shots: str = BOTH) -> No
 
 
 def kept_attention(desk: Desk) -> Report:
-    """Return the pictures that were made before, or those of a run below OUT."""
-    kept = desk.where.out / "attention.json"
-    if kept.exists():
-        return read_report(kept)
-    run = find_run(desk.where.out)
-    if run is None:
-        words = ["tripleshot", "paper", "attention", desk.data, "--out", str(desk.where.out), "--run", "RUN"]
-        return no_attention_report(shlex.join(words))
-    report = attention_report(desk.dataset, run, triple_of(desk.dataset))
-    write_report(report, desk.where.out)
-    return report
+    """Return the report that was made before, or that of a run below OUT; figures that are not in OUT are missing."""
+    out = desk.where.out
+    run = None if (out / "attention.json").exists() else find_run(out)
+    if run is not None:
+        report = attention_report(desk.dataset, run, triple_of(desk.dataset))
+        write_report(report, out)
+        return report
+    words = ["tripleshot", "paper", "attention", desk.data, "--out", str(out), "--run", "RUN"]
+    without = no_attention_report(shlex.join(words))
+    kept = find_report(without.name, desk.where.folders())
+    if kept is None:
+        return without
+    drawn = tuple(picture for picture in kept.pictures if (out / f"{picture.stem}.png").exists())
+    return replace(kept, pictures=drawn, missing=() if drawn else without.missing)
 
 
 def kept_search(desk: Desk) -> Report:
     """Return the search as it was written last."""
-    kept = desk.where.out / f"{SEARCH}.json"
-    if kept.exists():
-        return read_report(kept)
     words = ["tripleshot", "paper", SEARCH, desk.data, "--out", str(desk.where.out)]
-    return search_report([], read_grid(()), shlex.join(words))
+    return find_report(SEARCH, desk.where.folders()) or search_report([], read_grid(()), shlex.join(words))
 
 
 def find_run(out: Path) -> Path | None:

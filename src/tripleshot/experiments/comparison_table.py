@@ -1,4 +1,4 @@
-"""The table of a comparison: what every method reached, beside what is published about it on the same dataset."""
+"""The table of a comparison: the metrics of every method, next to those published for it on the same dataset."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,65 +6,66 @@ from statistics import mean, stdev
 from typing import Any
 
 from tripleshot.datasets.dataset import Split
+from tripleshot.evaluation.results import Result
 from tripleshot.experiments.published import METRICS, Published, published_for
 from tripleshot.experiments.variants import Variant, variant_of
 
-FAR_BEHIND = 0.03  # of MRR below the published figure: worth a look at the learning curve
+FAR_BEHIND = 0.03  # MRR below the published one that is worth a look at the learning curve
 SPREAD = " ±"  # between a mean over seeds and its standard deviation
 HEADINGS = ("method", "MRR", "Hits@10", "Hits@5", "Hits@1", "training", "answers/s", "weights", "")
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """What one method reached.
+    """One method of a comparison.
 
     Attributes:
         method: its name in the table of methods, with its variant.
-        results: one document of `results.describe` for each seed.
-        published: figures to be compared with.
+        results: one per seed.
+        published: published rows about this method, on the same dataset with the same number of examples.
     """
 
     method: str
-    results: tuple[dict[str, Any], ...]
+    results: tuple[Result, ...]
     published: tuple[Published, ...]
 
     def metric(self, name: str) -> float:
-        """Return a micro metric, the mean over seeds."""
+        """Return a micro metric, averaged over seeds."""
         return mean(result["micro"][name] for result in self.results)
 
     def spread(self, name: str) -> float | None:
-        """Return the standard deviation of a metric over seeds; None of a single one."""
+        """Return the standard deviation of a metric over seeds; None for a single seed."""
         return stdev(result["micro"][name] for result in self.results) if len(self.results) > 1 else None
 
     @property
     def seconds(self) -> float:
-        """Seconds of training, the mean over seeds; 0 for what does not learn."""
-        return mean(seconds_in(result["training"]) if "training" in result else 0.0 for result in self.results)
+        """Seconds of training, averaged over seeds; 0 for a method without training."""
+        return mean(training_seconds(result["training"]) if "training" in result else 0.0 for result in self.results)
 
     @property
     def answers_per_second(self) -> float:
-        """Queries ranked in a second, the mean over seeds."""
+        """Queries ranked per second, averaged over seeds."""
         return mean(result["queries"] / max(result["seconds"], 1e-3) for result in self.results)
 
     @property
     def parameters(self) -> int:
-        """How many numbers it learned."""
+        """The number of trained weights."""
         return self.results[0].get("training", {}).get("parameters", 0)
 
     @property
     def pretrained(self) -> dict[str, Any] | None:
-        """The method whose vectors it started from, and the seconds that their training took beside."""
+        """The method whose vectors it started from, and the seconds that their training took in addition."""
         return self.results[0].get("training", {}).get("pretrained")
 
     @property
     def behind(self) -> float | None:
-        """MRR below the highest comparable published figure; None without one, negative above it."""
+        """MRR below the highest comparable published one; None if none is published, negative if above it."""
         figures = [row.metrics["mrr"] for row in self.published if row.is_comparable]
         return max(figures) - self.metric("mrr") if figures else None
 
     @property
     def is_far_behind(self) -> bool:
-        """The published figure is not reached."""
+        """The published MRR is missed by more than `FAR_BEHIND`."""
         return self.behind is not None and self.behind > FAR_BEHIND
 
 
@@ -73,52 +74,53 @@ class Comparison:
     """All methods on one dataset with one number of examples.
 
     Attributes:
-        split: the tasks that they were asked about; published figures are about test.
-        rows: one for each method.
-        elsewhere: published figures on the same dataset that stand beside none of them.
+        dataset: its name in the catalog.
+        shots: K, the number of examples per relation.
+        budget: seconds of training that each method was given.
+        rows: one per method.
+        other_published: published rows about this dataset whose method is not compared here.
+        split: the tasks whose queries were ranked; published metrics are those on test.
     """
 
     dataset: str
     shots: int
     budget: float
     rows: tuple[Row, ...]
-    elsewhere: tuple[Published, ...]
+    other_published: tuple[Published, ...]
     split: Split = "test"
 
 
-def compare(
-    results: Iterable[dict[str, Any]], dataset: str, shots: int, budget: float, split: Split = "test"
+def make_comparison(
+    results: Iterable[Result], dataset: str, shots: int, budget: float, split: Split = "test"
 ) -> Comparison:
-    """Put the results of one number of examples side by side, with the figures published for this dataset."""
-    by_method: dict[str, list[dict[str, Any]]] = {}
+    """Group the results with one number of examples by method, and add what is published about this dataset."""
+    by_method: dict[str, list[Result]] = {}
     for result in results:
         by_method.setdefault(label_of(result), []).append(result)
     published = published_for(dataset, shots) if split == "test" else ()
     rows = []
     for method, found in by_method.items():
-        beside = tuple(figure for figure in published if figure.label == method)
-        rows.append(Row(method, tuple(found), beside))
-    used = {id(figure) for row in rows for figure in row.published}
-    elsewhere = tuple(row for row in published if id(row) not in used)
-    return Comparison(dataset, shots, budget, tuple(rows), elsewhere, split)
+        rows.append(Row(method, tuple(found), tuple(one for one in published if one.label == method)))
+    other_published = tuple(one for one in published if one.label not in by_method)
+    return Comparison(dataset, shots, budget, tuple(rows), other_published, split)
 
 
-def label_of(result: dict[str, Any]) -> str:
-    """Return what was measured: a method, and its variant as the result or else its settings tell it."""
+def label_of(result: Result) -> str:
+    """Return the method of a result with its variant, which the result names or else its settings tell."""
     if "variant" in result:
         return str(Variant(result["method"], result["variant"]))
     return str(variant_of(result["method"], result["config"]))
 
 
 def as_document(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison as a JSON document; each seed comes with its learning curve."""
+    """Return the comparison as a JSON document, with the learning curve of each seed."""
     return {
         "dataset": comparison.dataset,
         "shots": comparison.shots,
         "split": comparison.split,
         "budget": comparison.budget,
         "rows": [_row_document(row) for row in comparison.rows],
-        "published_elsewhere": [_published_document(figure) for figure in comparison.elsewhere],
+        "published_elsewhere": [_published_document(published) for published in comparison.other_published],
     }
 
 
@@ -146,32 +148,32 @@ def _row_document(row: Row) -> dict[str, Any]:
             }
             for result in row.results
         ],
-        "published": [_published_document(figure) for figure in row.published],
+        "published": [_published_document(published) for published in row.published],
     }
 
 
-def _published_document(figure: Published) -> dict[str, Any]:
+def _published_document(published: Published) -> dict[str, Any]:
     return {
-        "name": figure.name,
-        "source": figure.source,
-        "where": figure.where,
-        **figure.metrics,
-        "is_comparable": figure.is_comparable,
-        **({"note": figure.note} if figure.note else {}),
+        "name": published.name,
+        "source": published.source,
+        "where": published.where,
+        **published.metrics,
+        "is_comparable": published.is_comparable,
+        **({"note": published.note} if published.note else {}),
     }
 
 
-def seconds_in(training: dict[str, Any]) -> float:
-    """Return what a training had taken at its end or at a point of its curve.
+def training_seconds(training: dict[str, Any]) -> float:
+    """Return the seconds that a training had taken at its end, or at a point of its learning curve.
 
-    Validations and checkpoints are included where there was a budget to be kept; otherwise only steps were counted.
+    With a budget, validations and checkpoints are included; without one, only steps were timed.
     """
     return training["spent"] if "spent" in training else training["seconds"]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the table, as text, one cell for each of the `HEADINGS`."""
+    """A line of the table as text: one cell per heading in `HEADINGS`."""
 
     cells: tuple[str, ...]
     is_published: bool
@@ -179,25 +181,25 @@ class Line:
 
 @dataclass(frozen=True)
 class Layout:
-    """A table as text, with the notes that numbers in its last column point to."""
+    """A table as text, with numbered notes that its last column refers to."""
 
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
 
 
 def lay_out(comparison: Comparison) -> Layout:
-    """Lay out each method with the figures published about it below, and the other published figures at the end."""
+    """Lay out each method followed by its published rows, and the other published rows at the end."""
     notes: dict[str, int] = {}
     lines = []
     for row in comparison.rows:
         lines.append(Line(_cells(row), is_published=False))
-        lines += [Line(_published_cells(figure, notes), is_published=True) for figure in row.published]
-    lines += [Line(_published_cells(figure, notes), is_published=True) for figure in comparison.elsewhere]
+        lines += [Line(_published_cells(published, notes), is_published=True) for published in row.published]
+    lines += [Line(_published_cells(published, notes), is_published=True) for published in comparison.other_published]
     return Layout(tuple(lines), tuple(notes))
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """Return the table as Markdown, published figures in italics."""
+    """Return the table as Markdown, published rows in italics."""
     layout = lay_out(comparison)
     lines = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"]
     for line in layout.lines:
@@ -208,7 +210,7 @@ def as_markdown(comparison: Comparison) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    remarks = [f"{short(row.behind)} below published"] if row.behind is not None and row.is_far_behind else []
+    remarks = [f"{format_metric(row.behind)} below published"] if row.behind is not None and row.is_far_behind else []
     if row.pretrained:
         remarks.append(f"starts from {row.pretrained['method']}, {row.pretrained['spent']:,.0f} s more")
     if len(row.results) > 1:
@@ -219,16 +221,16 @@ def _cells(row: Row) -> tuple[str, ...]:
     return row.method, *metrics, seconds, _rate(row.answers_per_second), weights, "; ".join(remarks)
 
 
-def _published_cells(figure: Published, notes: dict[str, int]) -> tuple[str, ...]:
-    metrics = [short(figure.metrics[name]) if name in figure.metrics else "" for name in METRICS]
-    remarks = [] if figure.is_comparable else ["not comparable"]
-    if figure.note:
-        remarks.append(f"[{notes.setdefault(figure.note, len(notes) + 1)}]")
-    return f"{figure.name}, {figure.source}", *metrics, "", "", "", " ".join(remarks)
+def _published_cells(published: Published, notes: dict[str, int]) -> tuple[str, ...]:
+    metrics = [format_metric(published.metrics[name]) if name in published.metrics else "" for name in METRICS]
+    remarks = [] if published.is_comparable else ["not comparable"]
+    if published.note:
+        remarks.append(f"[{notes.setdefault(published.note, len(notes) + 1)}]")
+    return f"{published.name}, {published.source}", *metrics, "", "", "", " ".join(remarks)
 
 
-def short(value: float) -> str:
-    """Write a share as papers do, without the zero before the point."""
+def format_metric(value: float) -> str:
+    """Write a metric with three decimals and without the zero before the point, as papers do."""
     return f"{value:.3f}".replace("0.", ".", 1)
 
 
@@ -241,4 +243,4 @@ def _rate(number: float) -> str:
 
 
 def _with_spread(value: float, spread: float | None) -> str:
-    return short(value) if spread is None else f"{short(value)}{SPREAD} {short(spread)}"
+    return format_metric(value) if spread is None else f"{format_metric(value)}{SPREAD} {format_metric(spread)}"

@@ -1,7 +1,7 @@
-"""Quality against time: what every method reaches on test if training is given one minute, five, half an hour.
+"""MRR against the training budget: the test MRR of every method after, for example, 1, 5 and 30 minutes of training.
 
-Each time is a training of its own, so that its schedule ends with it: the middle of a long training says little about
-the end of a short one.
+Each budget is a training of its own, because learning rates follow the budget: a short training ends differently from
+the first minutes of a long one.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tripleshot.experiments.comparison_figure import UNTRAINED, Label, write_labels
-from tripleshot.experiments.comparison_table import Comparison, Row, short
-from tripleshot.experiments.figures import finish, look, save
+from tripleshot.atomic import write_figure
+from tripleshot.experiments.comparison_table import Comparison, Row, format_metric
+from tripleshot.experiments.figures import GRAY, PointLabel, label_axes, series_style, write_labels
 from tripleshot.training.budget import write_budget
 
 
 def over_time_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return what each method reached with each budget, the longest one last."""
+    """Return the MRR of each method with each budget, the longest budget last, as a JSON document."""
     last = comparisons[-1]
     return {
         "dataset": last.dataset,
@@ -51,9 +51,9 @@ def _row_of(method: str, comparison: Comparison) -> Row:
 
 
 def over_time_table(comparisons: Sequence[Comparison]) -> list[list[str]]:
-    """Lay out MRR, headings first, a column for each budget; a method that does not learn needs none."""
+    """Return the cells of the table, headings first: one column per budget, and one for methods without training."""
     headings = ["method", "untrained", *(write_budget(each.budget) for each in comparisons)]
-    return [headings, *([row.method, *_figures(row, comparisons)] for row in comparisons[-1].rows)]
+    return [headings, *([row.method, *_cells(row, comparisons)] for row in comparisons[-1].rows)]
 
 
 def over_time_markdown(comparisons: Sequence[Comparison]) -> str:
@@ -63,14 +63,14 @@ def over_time_markdown(comparisons: Sequence[Comparison]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _figures(row: Row, comparisons: Sequence[Comparison]) -> list[str]:
+def _cells(row: Row, comparisons: Sequence[Comparison]) -> list[str]:
     if not row.seconds:
-        return [short(row.metric("mrr")), *("" for _ in comparisons)]
-    return ["", *(short(_row_of(row.method, each).metric("mrr")) for each in comparisons)]
+        return [format_metric(row.metric("mrr")), *("" for _ in comparisons)]
+    return ["", *(format_metric(_row_of(row.method, each).metric("mrr")) for each in comparisons)]
 
 
 def draw_over_time(comparisons: Sequence[Comparison], path: Path) -> None:
-    """Draw MRR over minutes of training, a line for each method; those that do not learn are level lines."""
+    """Draw MRR over minutes of training, one line per method; methods without training are horizontal lines."""
     last = comparisons[-1]
     figure = Figure(figsize=(6.8, 4.2), layout="constrained")
     axes = figure.subplots()
@@ -79,25 +79,25 @@ def draw_over_time(comparisons: Sequence[Comparison], path: Path) -> None:
     axes.set_ylim(0, 1.12 * max(row.metric("mrr") for each in comparisons for row in each.rows))
     trained = [row for row in last.rows if row.seconds]
     labels = [_draw_line(axes, row.method, comparisons, number) for number, row in enumerate(trained)]
-    labels += [_draw_level(axes, row, last.budget / 60) for row in last.rows if not row.seconds]
+    labels += [_draw_horizontal(axes, row, last.budget / 60) for row in last.rows if not row.seconds]
     write_labels(axes, labels, 1.3 * last.budget / 60)
     minutes = [each.budget / 60 for each in comparisons]
     axes.set_xticks(minutes, [f"{value:g}" for value in minutes])
     axes.minorticks_off()
-    finish(axes, "minutes of training, validations included", f"{last.split} MRR")
+    label_axes(axes, "minutes of training, validations included", f"{last.split} MRR")
     figure.suptitle(f"{last.dataset}, {last.shots}-shot", fontsize=11)
-    save(figure, path)
+    write_figure(figure, path)
 
 
-def _draw_line(axes: Axes, method: str, comparisons: Sequence[Comparison], number: int) -> Label:
-    shown = look(number)
+def _draw_line(axes: Axes, method: str, comparisons: Sequence[Comparison], number: int) -> PointLabel:
+    style = series_style(number)
     minutes = [each.budget / 60 for each in comparisons]
     reached = [_row_of(method, each).metric("mrr") for each in comparisons]
-    axes.plot(minutes, reached, shown.line, color=shown.color, marker=shown.marker, markersize=5, linewidth=1.5)
-    return Label(method, minutes[-1], reached[-1], shown.color)
+    axes.plot(minutes, reached, style.line, color=style.color, marker=style.marker, markersize=5, linewidth=1.5)
+    return PointLabel(method, minutes[-1], reached[-1], style.color)
 
 
-def _draw_level(axes: Axes, row: Row, end: float) -> Label:
+def _draw_horizontal(axes: Axes, row: Row, end: float) -> PointLabel:
     value = row.metric("mrr")
-    axes.axhline(value, color=UNTRAINED, linestyle=(0, (1, 2)), linewidth=1.2)
-    return Label(f"{row.method} (untrained)", end, value, UNTRAINED)
+    axes.axhline(value, color=GRAY, linestyle=(0, (1, 2)), linewidth=1.2)
+    return PointLabel(f"{row.method} (untrained)", end, value, GRAY)

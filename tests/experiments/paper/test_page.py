@@ -2,10 +2,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from experiments.paper.documents import result
-from tripleshot.experiments.figures import OURS, draw_rows, save
-from tripleshot.experiments.paper.departures import departures
+from tripleshot.atomic import write_figure
+from tripleshot.experiments.figures import MEASURED_STYLE, draw_dot_plot
 from tripleshot.experiments.paper.page import build_page
 from tripleshot.experiments.paper.report import Claim, Missing, Picture, Report, Table
+from tripleshot.experiments.paper.values import deviations
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
@@ -28,7 +29,7 @@ class Balanced(HTMLParser):
 
 
 def make(tiny, tmp_path, **more):
-    save(draw_rows(["a"], {"here": [0.5]}, {"here": OURS}, "MRR"), tmp_path / "drawn.png")
+    write_figure(draw_dot_plot(["a"], {"here": [0.5]}, {"here": MEASURED_STYLE}, "MRR"), tmp_path / "drawn.png")
     report = Report(
         "ablation",
         "Ablation & more",
@@ -63,7 +64,7 @@ def test_the_page_says_what_holds_what_it_rests_on_and_what_differs_from_the_pap
     assert '<td class="printed">.2</td>' in page
     assert "h" * 64 in page
     assert "<td>.250</td>" in page
-    assert all(row[0] in page for row in departures().rows)
+    assert all(row[0] in page for row in deviations().rows)
     assert "What is missing" not in page
 
 
@@ -77,7 +78,7 @@ def test_what_is_missing_is_listed_once_with_its_command(tiny, tmp_path):
     assert other.command in section
 
 
-def test_the_docs_tell_the_same_departures():
+def test_the_docs_tell_the_same_deviations():
     docs = (Path(__file__).parents[3] / "docs" / "paper.md").read_text(encoding="utf-8")
-    for row in departures().rows:
+    for row in deviations().rows:
         assert f"| {' | '.join(row)} |" in docs

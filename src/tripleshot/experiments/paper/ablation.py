@@ -3,20 +3,28 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tripleshot.experiments.figures import COLORS, Look, draw_rows, save
-from tripleshot.experiments.paper.claims import Contest, judge
+from tripleshot.atomic import write_figure
+from tripleshot.experiments.figures import COLORS, SeriesStyle, draw_dot_plot
 from tripleshot.experiments.paper.main_table import training_time
-from tripleshot.experiments.paper.report import PRINTED, Claim, Picture, Report, Table
-from tripleshot.experiments.paper.results import (
-    Material,
-    Results,
-    average,
-    figure,
-    missing,
-    notes_on,
-    printed_figure,
+from tripleshot.experiments.paper.report import (
+    PRINTED,
+    Claim,
+    Inequality,
+    Picture,
+    Report,
+    Table,
+    check_claim,
+    format_value,
 )
-from tripleshot.experiments.paper.values import printed
+from tripleshot.experiments.paper.results import (
+    PaperResults,
+    Results,
+    find_missing,
+    format_mean,
+    result_notes,
+    seed_mean,
+)
+from tripleshot.experiments.paper.values import printed_rows
 
 ROWS = {
     "rscl": "full model",
@@ -27,81 +35,80 @@ ROWS = {
 METRICS = {"mrr": "MRR", "hits@10": "Hits@10"}
 
 
-def ablation_report(material: Material, shots: Sequence[int] = (1, 5)) -> Report:
-    """Lay out the table and the figure, and say which parts of the network help."""
-    results = material.studies
+def ablation_report(collected: PaperResults, shots: Sequence[int] = (1, 5)) -> Report:
+    """Make the table and the figure, and check which parts of the network help."""
+    results = collected.studies
     return Report(
         "ablation",
         "Ablation",
         (
-            "One training each, in equal time. Without the global encoder there is nothing to pre-train; where the "
+            "One training each, with equal budgets. Without the global encoder there is nothing to pre-train; if the "
             "runs share one pre-training, that variant starts from its element and position embeddings.",
         ),
-        tuple(_table(material, count) for count in shots),
-        (_picture(material, shots),) if any(results.of(label, count) for label in ROWS for count in shots) else (),
+        tuple(_table(collected, count) for count in shots),
+        (_picture(collected, shots),) if any(results.of(label, count) for label in ROWS for count in shots) else (),
         tuple(ablation_claims(results, shots)),
-        missing(results, [(label, count) for count in shots for label in ROWS], "ablation", material.words),
+        find_missing(results, [(label, count) for count in shots for label in ROWS], "ablation", collected.arguments),
         {str(count): _data(results, count) for count in shots},
     )
 
 
-def _printed(material: Material) -> dict[str, dict[str, Any]]:
-    return {row["method"]: row for row in printed("ablation", material.dataset.name)}
+def _printed(collected: PaperResults) -> dict[str, dict[str, Any]]:
+    return {row["method"]: row for row in printed_rows("ablation", collected.dataset.name)}
 
 
-def _table(material: Material, shots: int) -> Table:
-    beside = _printed(material)
+def _table(collected: PaperResults, shots: int) -> Table:
+    printed = _printed(collected)
     headings = ("configuration", *(heading for name in METRICS.values() for heading in (name, PRINTED)), "training")
     rows = []
     for label, name in ROWS.items():
-        found, cells = material.studies.of(label, shots), [name]
+        found, cells = collected.studies.of(label, shots), [name]
         for metric in METRICS:
-            theirs = beside.get(label, {}).get(str(shots), {}).get(metric)
-            cells += [figure(found, "micro", metric), printed_figure(theirs)]
+            theirs = printed.get(label, {}).get(str(shots), {}).get(metric)
+            cells += [format_mean(found, "micro", metric), format_value(theirs)]
         rows.append((*cells, training_time(found)))
-    notes = notes_on(material.studies.of(label, shots) for label in ROWS)
+    notes = result_notes(collected.studies.of(label, shots) for label in ROWS)
     return Table(f"{shots}-shot", headings, tuple(rows), notes).without_empty()
 
 
-def _picture(material: Material, shots: Sequence[int]) -> Picture:
-    beside = _printed(material)
+def _picture(collected: PaperResults, shots: Sequence[int]) -> Picture:
+    printed = _printed(collected)
     series: dict[str, list[float | None]] = {}
-    looks = {}
+    styles = {}
     for place, count in enumerate(sorted(shots, reverse=True)):
         ours, theirs = f"{count}-shot", f"{count}-shot, {PRINTED}"
-        series[ours] = [average(material.studies.of(label, count), "micro", "mrr") for label in ROWS]
-        series[theirs] = [beside.get(label, {}).get(str(count), {}).get("mrr") for label in ROWS]
+        series[ours] = [seed_mean(collected.studies.of(label, count), "micro", "mrr") for label in ROWS]
+        series[theirs] = [printed.get(label, {}).get(str(count), {}).get("mrr") for label in ROWS]
         color = COLORS[place % len(COLORS)]
-        looks |= {ours: Look(color, "-", "o"), theirs: Look(color, "--", "D", is_hollow=True)}
+        styles |= {ours: SeriesStyle(color, "-", "o"), theirs: SeriesStyle(color, "--", "D", is_hollow=True)}
     series = {name: values for name, values in series.items() if any(value is not None for value in values)}
-    drawn = draw_rows(tuple(ROWS.values()), series, looks, "test MRR")
-    return Picture(
-        "ablation", "Test MRR of RSCL and of what is left of it without each part.", lambda p: save(drawn, p)
-    )
+    drawn = draw_dot_plot(tuple(ROWS.values()), series, styles, "test MRR")
+    return Picture("ablation", "Test MRR of RSCL and of RSCL without each part.", lambda p: write_figure(drawn, p))
 
 
 def ablation_claims(results: Results, shots: Sequence[int]) -> list[Claim]:
-    """Hold the claims about the parts of the network against our figures."""
+    """Check the claims about the parts of the network."""
 
-    def contests(first: str, second: str) -> list[Contest]:
-        return [
-            Contest(f"{count}-shot", *(average(results.of(label, count), "micro", "mrr") for label in (first, second)))
-            for count in shots
-        ]
+    def mrr(label: str, count: int) -> float | None:
+        return seed_mean(results.of(label, count), "micro", "mrr")
+
+    def is_above(higher: str, lower: str) -> list[Inequality]:
+        return [Inequality(f"{count}-shot", mrr(higher, count), mrr(lower, count)) for count in shots]
 
     return [
-        judge("Distant neighbors help.", contests("rscl", "rscl@without-distant")),
-        judge("The global encoder helps.", contests("rscl", "rscl@without-global")),
-        judge("The local encoder helps.", contests("rscl", "rscl@without-local")),
-        judge(
-            "The global encoder alone beats the local one alone.", contests("rscl@without-local", "rscl@without-global")
+        check_claim("Distant neighbors help.", is_above("rscl", "rscl@without-distant")),
+        check_claim("The global encoder helps.", is_above("rscl", "rscl@without-global")),
+        check_claim("The local encoder helps.", is_above("rscl", "rscl@without-local")),
+        check_claim(
+            "The global encoder alone beats the local one alone.",
+            is_above("rscl@without-local", "rscl@without-global"),
         ),
     ]
 
 
 def _data(results: Results, shots: int) -> dict[str, dict[str, float | None]]:
     return {
-        label: {metric: average(results.of(label, shots), "micro", metric) for metric in METRICS}
+        label: {metric: seed_mean(results.of(label, shots), "micro", metric) for metric in METRICS}
         for label in ROWS
         if results.of(label, shots)
     }

@@ -1,4 +1,4 @@
-"""The paper's pictures of one triple: the attention map of the global encoder, the weights of the local one."""
+"""The paper's figures about one triple: the attention map of the global encoder, the weights of the local encoder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,12 @@ from tripleshot.answering.plots import draw_attention, draw_neighbors
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.experiments.paper.report import NONE, Missing, Picture, Report, Table
-from tripleshot.experiments.paper.values import printed
+from tripleshot.experiments.paper.values import printed_rows
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.search import NameIndex
 from tripleshot.training.runs import load_run
 
-NAME, TITLE = "attention", "What the encoders look at"
+NAME, TITLE = "attention", "Attention and local weights"
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Triple:
 
 
 def triple_of(dataset: FewShotDataset) -> Triple:
-    """Return the triple that the paper shows, or of another dataset the first test query."""
-    for row in printed("attention", dataset.name):
+    """Return the triple that the paper shows; for other datasets the last triple of the first test relation."""
+    for row in printed_rows("attention", dataset.name):
         return Triple(row["head"], row["relation"], row["tail"])
     if not dataset.test:
         raise InputError(f"{dataset.name} has no test tasks: name a triple")
@@ -40,12 +40,12 @@ def triple_of(dataset: FewShotDataset) -> Triple:
 
 
 def no_attention_report(command: str) -> Report:
-    """Say which command would make the pictures, while there is no run to take them from."""
+    """Return a report without figures that names the command which would draw them from a run."""
     return Report(NAME, TITLE, missing=(Missing(("an RSCL run",), command),))
 
 
 def attention_report(dataset: FewShotDataset, run: Path, triple: Triple) -> Report:
-    """Ask a run about one triple and draw what it weighed.
+    """Explain one triple with a run, and draw its attention and weights.
 
     The examples are the first of the relation beside the triple itself: the paper's is one of the first five.
     """
@@ -59,7 +59,7 @@ def attention_report(dataset: FewShotDataset, run: Path, triple: Triple) -> Repo
         Picture("local-weights", "The direct neighbors of the triple.", lambda p: draw_neighbors(explanation, graph, p))
     ]
     if explanation.attention is not None:
-        caption = "The attention map of the global encoder: who looks (rows) at whom (columns)."
+        caption = "The attention map of the global encoder: each token (row) attends to each other (column)."
         drawing = Picture("attention-map", caption, lambda path: draw_attention(explanation, graph, path))
         pictures.insert(0, drawing)
     asked = f"({graph.entities.label(head)}, {task.label or task.name}, {graph.entities.label(tail)})"

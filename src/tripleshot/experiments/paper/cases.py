@@ -1,14 +1,15 @@
-"""The paper's case study: RSCL beside FAAN, relation by relation, with how many neighbors the examples have."""
+"""The paper's case study: RSCL and FAAN on each test relation, with the number of neighbors of its examples."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from tripleshot.answering.plots import without_namespaces
+from tripleshot.atomic import write_figure
 from tripleshot.datasets.dataset import LONG_TAIL_NEIGHBORS, FewShotDataset, Task
-from tripleshot.experiments.figures import COLORS, Look, draw_rows, save
-from tripleshot.experiments.paper.report import PRINTED, Claim, Picture, Report, Table
-from tripleshot.experiments.paper.results import Material, average, figure, missing, notes_on, printed_figure
-from tripleshot.experiments.paper.values import printed
+from tripleshot.experiments.figures import COLORS, SeriesStyle, draw_dot_plot
+from tripleshot.experiments.paper.report import PRINTED, Claim, Picture, Report, Table, format_value
+from tripleshot.experiments.paper.results import PaperResults, find_missing, format_mean, result_notes, seed_mean
+from tripleshot.experiments.paper.values import printed_rows
 
 METHODS = {"rscl": "RSCL", "faan": "FAAN"}
 METRICS = {"mrr": "MRR", "hits@10": "Hits@10"}
@@ -33,13 +34,13 @@ def count_neighbors(dataset: FewShotDataset, task: Task, shots: int) -> Neighbor
     return Neighbors(heads, tails)
 
 
-def cases_report(material: Material, shots: int = 5) -> Report:
-    """Lay out both methods on each test relation."""
-    dataset = material.dataset
+def cases_report(collected: PaperResults, shots: int = 5) -> Report:
+    """Make the table and the figure of both methods on each test relation."""
+    dataset = collected.dataset
     neighbors = {task.name: count_neighbors(dataset, task, shots) for task in dataset.test}
-    found = {label: material.main.of(label, shots) for label in METHODS}
+    found = {label: collected.main.of(label, shots) for label in METHODS}
     values = {
-        label: {name: average(results, "relations", name, "mrr") for name in neighbors}
+        label: {name: seed_mean(results, "relations", name, "mrr") for name in neighbors}
         for label, results in found.items()
     }
     names = short_names(dataset)
@@ -47,10 +48,10 @@ def cases_report(material: Material, shots: int = 5) -> Report:
         "cases",
         "Relation by relation",
         ("Neighbors are the mean number of distinct neighbors of the heads and tails of the relation's examples.",),
-        (_table(material, names, shots), _neighbors_table(material, names, neighbors, shots)),
+        (_table(collected, names, shots), _neighbors_table(collected, names, neighbors, shots)),
         (_picture(names, values),) if all(found.values()) else (),
         (_claim(neighbors, values),),
-        missing(material.main, [(label, shots) for label in METHODS], "main", material.words),
+        find_missing(collected.main, [(label, shots) for label in METHODS], "main", collected.arguments),
         {
             name: {
                 "heads": counts.heads,
@@ -63,50 +64,50 @@ def cases_report(material: Material, shots: int = 5) -> Report:
 
 
 def short_names(dataset: FewShotDataset) -> list[str]:
-    """Return what the test relations are called, without namespaces unless two of them would be called the same."""
+    """Return the names of the test relations, without namespaces unless two of them would be equal."""
     names = [task.label or task.name for task in dataset.test]
     plain = [without_namespaces(name, 0) for name in names]
     return plain if len(set(plain)) == len(names) else names
 
 
-def _table(material: Material, names: list[str], shots: int) -> Table:
-    beside = {row["relation"]: row for row in printed("cases", material.dataset.name)}
+def _table(collected: PaperResults, names: list[str], shots: int) -> Table:
+    printed = {row["relation"]: row for row in printed_rows("cases", collected.dataset.name)}
     columns = [f"{name}, {method}" for name in METRICS.values() for method in METHODS.values()]
     headings = ("relation", *(heading for name in columns for heading in (name, PRINTED)))
     rows = tuple(
-        (name, *_figures(material, task, beside.get(task.name, {}), shots))
-        for name, task in zip(names, material.dataset.test, strict=True)
+        (name, *_cells(collected, task, printed.get(task.name, {}), shots))
+        for name, task in zip(names, collected.dataset.test, strict=True)
     )
-    notes = notes_on(material.main.of(label, shots) for label in METHODS)
+    notes = result_notes(collected.main.of(label, shots) for label in METHODS)
     return Table(f"{shots}-shot", headings, rows, notes).without_empty()
 
 
-def _neighbors_table(material: Material, names: list[str], neighbors: dict[str, Neighbors], shots: int) -> Table:
-    beside = {row["relation"]: row for row in printed("cases", material.dataset.name)}
+def _neighbors_table(collected: PaperResults, names: list[str], neighbors: dict[str, Neighbors], shots: int) -> Table:
+    printed = {row["relation"]: row for row in printed_rows("cases", collected.dataset.name)}
     rows = []
     for name, (relation, counts) in zip(names, neighbors.items(), strict=True):
-        theirs, cells = beside.get(relation, {}), [name]
+        theirs, cells = printed.get(relation, {}), [name]
         for side, count in (("heads", counts.heads), ("tails", counts.tails)):
-            cells += [f"{count:,.1f}", f"{theirs[side]:,.1f}" if side in theirs else printed_figure(None)]
+            cells += [f"{count:,.1f}", f"{theirs[side]:,.1f}" if side in theirs else format_value(None)]
         rows.append(tuple(cells))
     headings = ("relation", "heads' neighbors", PRINTED, "tails' neighbors", PRINTED)
     return Table(f"the {shots} examples of each", headings, tuple(rows)).without_empty()
 
 
-def _figures(material: Material, task: Task, theirs: dict[str, Any], shots: int) -> list[str]:
+def _cells(collected: PaperResults, task: Task, theirs: dict[str, Any], shots: int) -> list[str]:
     cells = []
     for metric in METRICS:
         for label in METHODS:
-            ours = figure(material.main.of(label, shots), "relations", task.name, metric)
-            cells += [ours, printed_figure(theirs.get(label, {}).get(metric))]
+            ours = format_mean(collected.main.of(label, shots), "relations", task.name, metric)
+            cells += [ours, format_value(theirs.get(label, {}).get(metric))]
     return cells
 
 
 def _picture(names: list[str], values: dict[str, dict[str, float | None]]) -> Picture:
     series = {METHODS[label]: list(of_relations.values()) for label, of_relations in values.items()}
-    looks = {"RSCL": Look(COLORS[0], "-", "o"), "FAAN": Look(COLORS[1], "--", "s")}
-    drawn = draw_rows(names, series, looks, "test MRR")
-    return Picture("cases", "Test MRR of RSCL and FAAN on each relation.", lambda path: save(drawn, path))
+    styles = {"RSCL": SeriesStyle(COLORS[0], "-", "o"), "FAAN": SeriesStyle(COLORS[1], "--", "s")}
+    drawn = draw_dot_plot(names, series, styles, "test MRR")
+    return Picture("cases", "Test MRR of RSCL and FAAN on each relation.", lambda path: write_figure(drawn, path))
 
 
 def _claim(neighbors: dict[str, Neighbors], values: dict[str, dict[str, float | None]]) -> Claim:

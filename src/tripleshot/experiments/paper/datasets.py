@@ -4,23 +4,23 @@ from dataclasses import asdict
 
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.statistics import Statistics, describe_dataset
-from tripleshot.experiments.neighbor_figure import draw_neighbor_figure
+from tripleshot.experiments.figures import draw_neighbor_histogram
 from tripleshot.experiments.paper.report import NONE, Picture, Report, Table
-from tripleshot.experiments.paper.values import printed
+from tripleshot.experiments.paper.values import printed_rows
 
 HEADINGS = ("", "entities", "relations", "train tasks", "test tasks", "valid tasks", "with one neighbor")
 
 
 def datasets_report(dataset: FewShotDataset) -> Report:
-    """Lay out sizes beside the printed ones and draw the figure."""
+    """Make the table of sizes, next to the printed ones, and the figure."""
     found = describe_dataset(dataset)
-    rows = (_measured(found), *(_printed(row) for row in printed("datasets", dataset.name)))
+    rows = (_measured(found), *(_printed(row) for row in printed_rows("datasets", dataset.name)))
     text = (
         f"The background graph has {found.triples:,} triples. {found.few_neighbors:.1%} of all entities have fewer "
         f"than ten distinct neighbors in it and count as long-tailed; {found.no_neighbor:.1%} have none."
     )
     caption = "Number of entities by their number of distinct direct neighbors, in both directions (figure 1)."
-    pictures = (Picture("neighbors", caption, lambda path: draw_neighbor_figure(dataset, path)),)
+    pictures = (Picture("neighbors", caption, lambda path: draw_neighbor_histogram(dataset, path)),)
     return Report(
         "datasets",
         "The dataset",

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from tripleshot.errors import InputError, nearest
-from tripleshot.experiments.paper.report import Missing, Report, Table
-from tripleshot.experiments.paper.results import printed_figure
+from tripleshot.experiments.paper.report import Missing, Report, Table, format_value
 from tripleshot.experiments.variants import JOINT, LAMBDAS, read_value
 from tripleshot.methods.rscl.settings import RSCLSettings
 
@@ -105,7 +104,7 @@ def search_report(
 ) -> Report:
     """Lay out the points by their dev MRR."""
     names = tuple(grid)
-    rows = tuple((*(str(point[name]) for name in names), printed_figure(value)) for point, value in found)
+    rows = tuple((*(str(point[name]) for name in names), format_value(value)) for point, value in found)
     left = _size(grid) - len(found)
     text = (
         "RSCL at each point of a grid, trained for the same time; dev decides. The paper names few of the values it "

@@ -1,21 +1,30 @@
-"""The paper's main table: every method, 1-shot and 5-shot, beside the printed figures."""
+"""The paper's main table: every method with one and with five examples, next to the printed values."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from tripleshot.experiments.comparison_figure import draw_comparison
-from tripleshot.experiments.comparison_table import compare
-from tripleshot.experiments.paper.claims import Contest, against_all, judge
-from tripleshot.experiments.paper.report import NONE, PRINTED, Claim, Picture, Report, Table
+from tripleshot.experiments.comparison_table import make_comparison
+from tripleshot.experiments.figures import draw_comparison
+from tripleshot.experiments.paper.report import (
+    NONE,
+    PRINTED,
+    Claim,
+    Inequality,
+    Picture,
+    Report,
+    Table,
+    against_best,
+    check_claim,
+    format_value,
+)
 from tripleshot.experiments.paper.results import (
-    Material,
+    PaperResults,
     Results,
-    average,
-    duration,
-    figure,
-    missing,
-    notes_on,
-    printed_figure,
+    find_missing,
+    format_duration,
+    format_mean,
+    result_notes,
+    seed_mean,
 )
 from tripleshot.experiments.published import METRICS, Published, published_for
 from tripleshot.methods import METHODS
@@ -30,20 +39,22 @@ NAMES = ("MRR", "Hits@10", "Hits@5", "Hits@1")
 SOURCE = "RSCL's main table"
 
 
-def main_report(material: Material, shots: Sequence[int] = (1, 5)) -> Report:
-    """Lay out a table and a figure for each number of examples."""
+def main_report(collected: PaperResults, shots: Sequence[int] = (1, 5)) -> Report:
+    """Make one table and one figure per number of examples."""
     return Report(
         "main",
         "All methods",
         (
-            "Every method by the same protocol, chosen on dev and ranked on test. The paper's figures stand beside "
-            "ours; methods that do not learn are not in the paper: they are what training has to beat.",
+            "Every method under the same protocol, chosen on dev and ranked on test. The paper's values are next to "
+            "ours. Methods without training are not in the paper; they are the baseline that training has to beat.",
         ),
-        tuple(table for count in shots if (table := _table(material, count)).rows),
-        tuple(_picture(material, count) for count in shots if _found(material.main, count)),
-        tuple(_claims(material.main, shots)),
-        missing(material.main, [(label, count) for count in shots for label in ROWS], "main", material.words),
-        {str(count): _data(material.main, count) for count in shots},
+        tuple(table for count in shots if (table := _table(collected, count)).rows),
+        tuple(_picture(collected, count) for count in shots if _found(collected.main, count)),
+        tuple(_claims(collected.main, shots)),
+        find_missing(
+            collected.main, [(label, count) for count in shots for label in ROWS], "main", collected.arguments
+        ),
+        {str(count): _data(collected.main, count) for count in shots},
     )
 
 
@@ -51,36 +62,36 @@ def _found(results: Results, shots: int) -> list[dict[str, Any]]:
     return [result for label in ROWS for result in results.of(label, shots)]
 
 
-def _table(material: Material, shots: int) -> Table:
-    beside = {row.label: row for row in published_for(material.dataset.name, shots) if row.source == SOURCE}
+def _table(collected: PaperResults, shots: int) -> Table:
+    printed = {row.label: row for row in published_for(collected.dataset.name, shots) if row.source == SOURCE}
     headings = ("method", *(heading for name in NAMES for heading in (name, PRINTED)), "training")
     rows = [
-        _row(label, material.main.of(label, shots), beside.get(label))
+        _row(label, collected.main.of(label, shots), printed.get(label))
         for label in ROWS
-        if material.main.of(label, shots) or label in beside
+        if collected.main.of(label, shots) or label in printed
     ]
-    notes = notes_on(material.main.of(label, shots) for label in ROWS)
+    notes = result_notes(collected.main.of(label, shots) for label in ROWS)
     return Table(f"{shots}-shot", headings, tuple(rows), notes).without_empty()
 
 
-def _row(label: str, results: tuple[dict[str, Any], ...], beside: Published | None) -> tuple[str, ...]:
+def _row(label: str, results: tuple[dict[str, Any], ...], printed: Published | None) -> tuple[str, ...]:
     cells = [label]
     for metric in METRICS:
-        cells += [figure(results, "micro", metric), printed_figure(beside.metrics[metric] if beside else None)]
+        cells += [format_mean(results, "micro", metric), format_value(printed.metrics[metric] if printed else None)]
     return *cells, training_time(results)
 
 
 def training_time(results: Sequence[dict[str, Any]]) -> str:
-    """Write how long a training took, all that was spent where that is known."""
+    """Write how long a training took, with validations if they were timed."""
     if not results:
         return NONE
-    seconds = average(results, "training", "spent") or average(results, "training", "seconds")
-    return duration(seconds) if seconds else "none"
+    seconds = seed_mean(results, "training", "spent") or seed_mean(results, "training", "seconds")
+    return format_duration(seconds) if seconds else "none"
 
 
-def _picture(material: Material, shots: int) -> Picture:
-    comparison = compare(_found(material.main, shots), material.dataset.name, shots, 0.0)
-    caption = f"{shots}-shot: test MRR against training time, and how each method came there on dev."
+def _picture(collected: PaperResults, shots: int) -> Picture:
+    comparison = make_comparison(_found(collected.main, shots), collected.dataset.name, shots, 0.0)
+    caption = f"{shots}-shot: test MRR against training time, and dev MRR while training."
     return Picture(f"main-{shots}-shot", caption, lambda path: draw_comparison(comparison, path))
 
 
@@ -90,16 +101,18 @@ def _claims(results: Results, shots: Sequence[int]) -> list[Claim]:
         "RSCL is above GMatching, FSRL and FAAN in MRR.": MATCHING,
         "RSCL is above MetaR and GANA in MRR.": ("metar", "metar@pre-train", "gana"),
     }
-    return [judge(text, [_contest(results, labels, count) for count in shots]) for text, labels in texts.items()]
+    return [
+        check_claim(text, [_inequality(results, labels, count) for count in shots]) for text, labels in texts.items()
+    ]
 
 
-def _contest(results: Results, labels: Sequence[str], shots: int) -> Contest:
-    ours, *theirs = (average(results.of(label, shots), "micro", "mrr") for label in ("rscl", *labels))
-    return against_all(f"{shots}-shot", ours, dict(zip(labels, theirs, strict=True)))
+def _inequality(results: Results, labels: Sequence[str], shots: int) -> Inequality:
+    ours, *theirs = (seed_mean(results.of(label, shots), "micro", "mrr") for label in ("rscl", *labels))
+    return against_best(f"{shots}-shot", ours, dict(zip(labels, theirs, strict=True)))
 
 
 def _data(results: Results, shots: int) -> dict[str, Any]:
     found = {label: results.of(label, shots) for label in ROWS}
     return {
-        label: {metric: average(some, "micro", metric) for metric in METRICS} for label, some in found.items() if some
+        label: {metric: seed_mean(some, "micro", metric) for metric in METRICS} for label, some in found.items() if some
     }

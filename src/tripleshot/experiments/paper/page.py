@@ -10,11 +10,10 @@ from pathlib import Path
 from string import Template
 
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.evaluation.results import describe_environment
-from tripleshot.experiments.comparison_table import label_of, short
-from tripleshot.experiments.paper.departures import departures
+from tripleshot.evaluation.results import Result, describe_environment
+from tripleshot.experiments.comparison_table import format_metric, label_of
 from tripleshot.experiments.paper.report import NONE, PRINTED, Claim, Missing, Picture, Report, Table
-from tripleshot.experiments.paper.results import Result
+from tripleshot.experiments.paper.values import deviations
 
 PROTOCOL = (
     "The first K triples of each test relation are its examples, all others are queries; nothing of a query is ever "
@@ -22,7 +21,7 @@ PROTOCOL = (
     "Each true tail is ranked among the relation's candidates that are not known to be true as well; equal scores "
     "count against it.",
     "MRR and Hits are means over all queries. Models are chosen on dev, never on test.",
-    "Printed figures are those of Li et al., 2022 (arXiv:2203.11639).",
+    "Printed values are those of Li et al., 2022 (arXiv:2203.11639).",
 )
 VERDICTS = {"held": "held", "not held": "failed", "not known yet": "unknown"}
 MAIN = "main"  # the command that trains methods; the others train variants of RSCL
@@ -38,14 +37,14 @@ def build_page(
         dataset: what everything is about.
         data_hash: of its content.
         reports: in their order on the page.
-        found: the results behind them.
-        out: the folder with their pictures.
+        found: the results that they are made from.
+        out: the folder with their figures.
     """
-    lost = [one for report in reports for one in report.missing]
+    missing = [one for report in reports for one in report.missing]
     sections = {
         CLAIMS: _claims(reports),
         **{(report.name, report.title): _report(report, out) for report in reports},
-        **({MISSING: _missing(lost)} if lost else {}),
+        **({MISSING: _missing(missing)} if missing else {}),
         BACKGROUND: _background(data_hash, found),
     }
     body = "\n".join(
@@ -55,7 +54,7 @@ def build_page(
     template = Template(files("tripleshot.experiments.paper").joinpath("page.html").read_text(encoding="utf-8"))
     subtitle = (
         "Tables and figures of “Learning Relation-Specific Representations for Few-shot Knowledge Graph Completion”, "
-        "from our runs, beside what the paper prints."
+        "from our runs, next to the printed values."
     )
     return template.substitute(title=escape(f"RSCL on {dataset.name}"), subtitle=subtitle, links=links, body=body)
 
@@ -64,7 +63,7 @@ def _report(report: Report, out: Path) -> str:
     parts = [*(f"<p>{_prose(text)}</p>" for text in report.text), *(_table(table) for table in report.tables)]
     parts += [_picture(picture, out) for picture in report.pictures]
     parts.append(_claim_list(report.claims) if report.claims else "")
-    parts += [_lost(one) for one in report.missing]
+    parts += [_missing_runs(one) for one in report.missing]
     return "\n".join(parts)
 
 
@@ -88,13 +87,13 @@ def _cell(tag: str, text: str, is_printed: bool) -> str:
 
 
 def _prose(text: str) -> str:
-    """Escape text, with what stands between backticks as code."""
+    """Escape text for HTML, and set what is between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _picture(picture: Picture, out: Path) -> str:
     content = (out / f"{picture.stem}.png").read_bytes()
-    width = int.from_bytes(content[16:20]) * 6 // 10  # dots of the file, of which a screen shows some six in ten
+    width = int.from_bytes(content[16:20]) * 6 // 10  # pixels, at 160 dpi in the file and 96 dpi on a screen
     caption, inlined = escape(picture.caption), base64.b64encode(content).decode()
     image = f'<img alt="{caption}" width="{width}" src="data:image/png;base64,{inlined}">'
     return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
@@ -105,8 +104,8 @@ def _claims(reports: Iterable[Report]) -> str:
     counts = {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in VERDICTS}
     summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     text = (
-        f"What the paper claims, held against our runs: {summary}. A verdict says which figure is higher, not by how "
-        "much: with one seed, differences of a few hundredths can be chance."
+        f"The claims of the paper, checked with our runs: {summary}. A verdict says which value is higher, not by how "
+        "much: with one seed, differences of a few hundredths can be random."
     )
     return f"<p>{text}</p>{_claim_list(replace(claim, detail='') for claim in claims)}"
 
@@ -120,31 +119,32 @@ def _claim_list(claims: Iterable[Claim]) -> str:
     return f'<ul class="claims">{items}</ul>'
 
 
-def _lost(missing: Missing) -> str:
+def _missing_runs(missing: Missing) -> str:
     return f'<p class="note">Missing: {escape(missing.listed())}.</p><pre>{escape(missing.command)}</pre>'
 
 
-def _missing(lost: Iterable[Missing]) -> str:
-    """List the commands that would train what is missing, but for those that add nothing to the ones before."""
+def _missing(missing: Iterable[Missing]) -> str:
+    """List the commands that would train what is missing, without those that add nothing to earlier ones."""
     listed: dict[bool, set[str]] = {True: set(), False: set()}
     parts = []
-    for one in lost:
+    for one in missing:
         of_methods = one.command.split()[2] == MAIN
         if not listed[of_methods].issuperset(one.runs):
-            parts.append(_lost(one))
+            parts.append(_missing_runs(one))
             listed[of_methods].update(one.runs)
     return "<p>Nothing is trained to make this page. These commands would train what it lacks:</p>" + "".join(parts)
 
 
 def _background(data_hash: str, found: Sequence[Result]) -> str:
-    here = describe_environment()
-    machine = ", ".join(f"{name} {value}" for name, value in here["machine"].items())
+    environment = describe_environment()
+    machine = ", ".join(f"{name} {value}" for name, value in environment["machine"].items())
     protocol = "".join(f"<li>{escape(line)}</li>" for line in PROTOCOL)
     return (
         f"<h3>The protocol</h3><ul>{protocol}</ul>"
-        f"{_table(departures(), are_words=True)}"
-        f"<h3>The machine that made this page</h3><p>{escape(machine)}; tripleshot {here['version']}, "
-        f"commit <code>{here['commit']}</code>; data <code>{data_hash}</code>.</p><pre>{escape(here['command'])}</pre>"
+        f"{_table(deviations(), are_words=True)}"
+        f"<h3>The machine that made this page</h3><p>{escape(machine)}; tripleshot {environment['version']}, "
+        f"commit <code>{environment['commit']}</code>; data <code>{data_hash}</code>.</p>"
+        f"<pre>{escape(environment['command'])}</pre>"
         f"{_runs(found)}"
     )
 
@@ -161,7 +161,7 @@ def _run(result: Result) -> tuple[str, ...]:
         label_of(result),
         str(result["shots"]),
         str(result["seed"]),
-        short(result["micro"]["mrr"]),
+        format_metric(result["micro"]["mrr"]),
         f"{result['queries']:,}",
         (training.get("commit") or result["commit"] or NONE)[:12],
         result["data_hash"][:12],

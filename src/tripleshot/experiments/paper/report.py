@@ -1,30 +1,31 @@
-"""A report: one table or figure of the paper, from our results, with what holds and what is missing.
+"""A report: one table or figure of the paper made from our results, with the claims that hold and the missing runs.
 
-Reports are data. They are written as JSON, Markdown, PNG and PDF, and put together to one page by `page`.
+Reports are data. They are written as JSON, Markdown, PNG and PDF, and `page` puts them together on one page.
 """
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from tripleshot.atomic import write_file
-from tripleshot.evaluation.results import describe_environment, write_json
+from tripleshot.evaluation.results import describe_environment, read_json_lines, write_json, write_json_lines
+from tripleshot.experiments.comparison_table import format_metric
 
 Verdict = Literal["held", "not held", "not known yet"]
-PRINTED = "printed"  # heading of a column with the paper's figures
-NONE = "–"  # in a table, where there is no figure
+PRINTED = "printed"  # heading of a column with the paper's values
+NONE = "–"  # in a table, where there is no value
+ALL_REPORTS = "reports.jsonl"  # the file with one line per report
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper says, and whether our runs say so, too.
+    """A claim of the paper, and whether it holds in our runs.
 
     Attributes:
         text: the claim.
-        verdict: what our runs say.
-        detail: the figures that it rests on.
+        verdict: whether it holds.
+        detail: the values that decide.
     """
 
     text: str
@@ -38,9 +39,9 @@ class Table:
 
     Attributes:
         title: what is in it.
-        headings: of its columns; `PRINTED` is above the paper's figures.
-        rows: as many cells each as there are headings.
-        notes: below it.
+        headings: of its columns; `PRINTED` is above the paper's values.
+        rows: each with as many cells as there are headings.
+        notes: paragraphs below the table.
     """
 
     title: str
@@ -49,14 +50,14 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def without_empty(self) -> "Table":
-        """Return the table without columns of printed figures that have none: the paper knows two datasets."""
+        """Return the table without columns of printed values that are empty: the paper has two datasets."""
         kept = [
-            place
-            for place, heading in enumerate(self.headings)
-            if heading != PRINTED or any(row[place] != NONE for row in self.rows)
+            column
+            for column, heading in enumerate(self.headings)
+            if heading != PRINTED or any(row[column] != NONE for row in self.rows)
         ]
-        rows = tuple(tuple(row[place] for place in kept) for row in self.rows)
-        return replace(self, headings=tuple(self.headings[place] for place in kept), rows=rows)
+        rows = tuple(tuple(row[column] for column in kept) for row in self.rows)
+        return replace(self, headings=tuple(self.headings[column] for column in kept), rows=rows)
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ class Picture:
     """A figure.
 
     Attributes:
-        stem: of its files.
-        caption: what one sees.
-        draw: writes it to a path, PNG or PDF by the suffix; None where the files are there already.
+        stem: the name of its files without suffix.
+        caption: what it shows.
+        draw: writes it to a path, as PNG or PDF by the suffix; None if the files exist already.
     """
 
     stem: str
@@ -76,18 +77,18 @@ class Picture:
 
 @dataclass(frozen=True)
 class Missing:
-    """Runs that nobody has trained yet.
+    """Runs that have not been trained yet.
 
     Attributes:
-        runs: each as "method, K-shot", or in other words.
-        command: that would train them.
+        runs: each as "method, K-shot", or another description.
+        command: the command that would train them.
     """
 
     runs: tuple[str, ...]
     command: str
 
     def listed(self) -> str:
-        """List the runs by their number of examples."""
+        """Return the runs in one line, grouped by their number of examples."""
         by_shots: dict[str, list[str]] = {}
         for run in self.runs:
             name, _, shots = run.rpartition(", ")
@@ -103,13 +104,13 @@ class Report:
 
     Attributes:
         name: as in `tripleshot paper NAME`.
-        title: for people.
+        title: its heading.
         text: paragraphs before the tables.
-        tables: what was measured, beside what is printed.
+        tables: measured values next to printed ones.
         pictures: the figures.
-        claims: of the paper, about this.
+        claims: what the paper says about it.
         missing: runs that it still needs.
-        data: the figures themselves, unrounded.
+        data: the values, not rounded.
     """
 
     name: str
@@ -136,9 +137,12 @@ def as_document(report: Report) -> dict[str, Any]:
     }
 
 
-def read_report(path: Path) -> Report:
-    """Read a report that was written before; its pictures are files already."""
-    document = json.loads(path.read_text(encoding="utf-8"))
+def read_reports(path: Path) -> list[Report]:
+    """Read reports from a .json file with one, or a .jsonl file with several; their figures are not drawn again."""
+    return [_from_document(document) for document in read_json_lines(path)]
+
+
+def _from_document(document: dict[str, Any]) -> Report:
     tables = (
         Table(one["title"], tuple(one["headings"]), tuple(map(tuple, one["rows"])), tuple(one["notes"]))
         for one in document["tables"]
@@ -153,6 +157,16 @@ def read_report(path: Path) -> Report:
         tuple(Missing(tuple(one["runs"]), one["command"]) for one in document["missing"]),
         document["data"],
     )
+
+
+def find_report(name: str, folders: Iterable[Path]) -> Report | None:
+    """Return a report that was written before, from the first folder that has it; None if none has."""
+    for folder in folders:
+        for path in (folder / f"{name}.json", folder / ALL_REPORTS):
+            found = [report for report in read_reports(path) if report.name == name] if path.exists() else []
+            if found:
+                return found[0]
+    return None
 
 
 def as_markdown(report: Report) -> str:
@@ -170,7 +184,7 @@ def as_markdown(report: Report) -> str:
 
 
 def markdown_table(table: Table) -> str:
-    """Return a table as Markdown, figures to the right."""
+    """Return a table as Markdown, with all columns but the first aligned to the right."""
     lines = [_line(table.headings), "|---" + "|--:" * (len(table.headings) - 1) + "|"]
     return "\n".join([*lines, *(_line(row) for row in table.rows)])
 
@@ -180,10 +194,64 @@ def _line(cells: tuple[str, ...]) -> str:
 
 
 def write_report(report: Report, out: Path) -> None:
-    """Write the report into a folder: JSON, Markdown, and each picture as PNG and PDF."""
+    """Write the report into a folder: JSON, Markdown, and each figure as PNG and PDF."""
     write_json({**as_document(report), **describe_environment()}, out / f"{report.name}.json")
     write_file(out / f"{report.name}.md", as_markdown(report).encode())
     for picture in report.pictures:
         for suffix in ("png", "pdf"):
             if picture.draw:
                 picture.draw(out / f"{picture.stem}.{suffix}")
+
+
+def write_reports(reports: Iterable[Report], out: Path) -> None:
+    """Write all reports into one file, one line each."""
+    environment = describe_environment()
+    write_json_lines(({**as_document(report), **environment} for report in reports), out / ALL_REPORTS)
+
+
+@dataclass(frozen=True)
+class Inequality:
+    """Two values of which a claim says that the first is higher; None for one that has not been measured.
+
+    Attributes:
+        where: what the values are about.
+        higher: the value that should be higher.
+        lower: the other one.
+    """
+
+    where: str
+    higher: float | None
+    lower: float | None
+
+
+def against_best(where: str, ours: float | None, others: Mapping[str, float | None]) -> Inequality:
+    """Return the inequality with the best of several values; until all are measured, it can only be refuted."""
+    known = {name: value for name, value in others.items() if value is not None}
+    if not known or ours is None:
+        return Inequality(where, None, None)
+    name = max(known, key=known.__getitem__)
+    is_decided = len(known) == len(others) or known[name] >= ours
+    return Inequality(f"{where}, {name}", ours, known[name] if is_decided else None)
+
+
+def check_claim(text: str, inequalities: Sequence[Inequality]) -> Claim:
+    """Decide a claim: one inequality that fails refutes it, and it holds only if all are known and hold.
+
+    Values that are equal with three decimals, as they are printed, are not higher.
+    """
+    known = [
+        (one.where, round(one.higher, 3), round(one.lower, 3))
+        for one in inequalities
+        if one.higher is not None and one.lower is not None
+    ]
+    detail = "; ".join(
+        f"{where}: {format_metric(first)} against {format_metric(second)}" for where, first, second in known
+    )
+    if any(first <= second for _, first, second in known):
+        return Claim(text, "not held", detail)
+    return Claim(text, "held" if known and len(known) == len(inequalities) else "not known yet", detail)
+
+
+def format_value(value: float | None) -> str:
+    """Write a value for a table, with a dash if there is none."""
+    return NONE if value is None else format_metric(value)
