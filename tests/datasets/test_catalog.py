@@ -45,6 +45,7 @@ def test_a_file_of_triples_is_split_by_the_rule(tmp_path):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
+        (7, "source must be a name in the catalog or a path, not 7"),
         ("atlass", "did you mean 'atlas'"),
         ("nell-one", r"run `tripleshot data fetch nell-one` or load_dataset\('nell-one', fetch=True\)"),
         (".", "neither a dataset saved by tripleshot nor a NELL-One directory"),

@@ -18,7 +18,10 @@ def test_the_first_pairs_are_the_support_and_the_rest_are_queries():
     assert task.queries(2).tolist() == [[4, 5]]
 
 
-@pytest.mark.parametrize(("shots", "message"), [(0, "1 or more, not 0"), (3, "has 3 triples"), (9, "has 3 triples")])
+@pytest.mark.parametrize(
+    ("shots", "message"),
+    [(0, "1 or more, not 0"), (1.5, "1 or more, not 1.5"), (3, "has 3 triples"), (9, "has 3 triples")],
+)
 def test_shots_that_leave_no_example_or_no_query_are_refused(shots, message):
     with pytest.raises(InputError, match=message):
         Task.of("r", np.array([[0, 1], [2, 3], [4, 5]])).support(shots)

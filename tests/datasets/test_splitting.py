@@ -141,6 +141,7 @@ def test_a_graph_of_tasks_alone_has_a_note_about_its_empty_background():
         ({"overlap_threshold": 0}, "overlap_threshold must be a share above 0 and up to 1, not 0"),
         ({"splits": {"dev": ["r0"]}}, "splits has no split 'dev'"),
         ({"splits": {"train": ["r0"], "test": ["r0"]}}, "splits names relation 'r0' twice"),
+        ({"splits": {}}, "splits names no relation"),
         ({"splits": {"train": ["r9"]}}, "unknown relation 'r9'"),
         ({"keep": ["r9"]}, "unknown relation 'r9'"),
     ],

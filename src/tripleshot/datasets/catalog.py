@@ -99,6 +99,8 @@ def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
         InputError: there is no such dataset, or it cannot be read.
         FetchError: a download failed.
     """
+    if not isinstance(source, str | Path):
+        raise InputError(f"source must be a name in the catalog or a path, not {source!r}")
     if str(source) == ATLAS:
         return load_atlas()
     if str(source) in REMOTE:

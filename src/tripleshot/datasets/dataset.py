@@ -1,7 +1,7 @@
 """FewShotDataset: a background graph, and few-shot relations for training, validation and test.
 
 A task is one few-shot relation (paper, section III). Its first K triples are the support, all others the queries;
-nothing of a query may reach a model. Candidates are the tails a query is ranked among.
+nothing of a query may reach a model. Candidates are the tails that the answer to a query is ranked among.
 """
 
 from collections.abc import Iterator, Sequence
@@ -185,8 +185,8 @@ class FewShotDataset:
 
 def check_shots(shots: int) -> None:
     """Raise an error unless the number of examples is 1 or more."""
-    if shots < 1:
-        raise InputError(f"shots is a number of examples, 1 or more, not {shots}")
+    if not isinstance(shots, int | np.integer) or shots < 1:
+        raise InputError(f"shots is a number of examples, 1 or more, not {shots!r}")
 
 
 def with_task_edges(graph: KnowledgeGraph, tasks: Sequence[Task]) -> KnowledgeGraph:
@@ -199,7 +199,7 @@ def with_task_edges(graph: KnowledgeGraph, tasks: Sequence[Task]) -> KnowledgeGr
 
 
 def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.int32]:
-    """Return, sorted, the entities that could stand where these tails stand.
+    """Return, sorted, the entities that could be tails of the same relation as these tails.
 
     With types: all entities that share a type with one of the tails; entities without a type count as one type of
     their own. Without types: the tails of every background relation that leads to one of these tails.

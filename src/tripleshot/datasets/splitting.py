@@ -38,13 +38,13 @@ class Overlap:
     share_of_other: float
 
 
-def find_overlaps(graph: KnowledgeGraph, relations: IntArray, at_least: float) -> list[Overlap]:
-    """Find, for each of these relations, all that share at least this part of the pairs of both."""
+def find_overlaps(graph: KnowledgeGraph, relations: IntArray, threshold: float) -> list[Overlap]:
+    """Find, for each of these relations, every relation that shares at least this part of the pairs of both."""
     found = [
         overlap
         for is_inverse in (False, True)
         for overlap in _overlaps_one_way(graph, relations, is_inverse)
-        if min(overlap.share, overlap.share_of_other) >= at_least
+        if min(overlap.share, overlap.share_of_other) >= threshold
     ]
     return sorted(found, key=lambda overlap: (overlap.relation, overlap.other, overlap.is_inverse))
 
@@ -140,6 +140,8 @@ def _named_splits(graph: KnowledgeGraph, splits: Mapping[Split, Sequence[str]]) 
     if unknown := [str(split) for split in splits if split not in SPLITS]:
         raise InputError(f"splits has no split {unknown[0]!r}: there are {', '.join(SPLITS)}")
     names = [name for split in SPLITS for name in splits.get(split, ())]
+    if not names:
+        raise InputError("splits names no relation: a few-shot dataset needs at least one task")
     if repeated := [name for place, name in enumerate(names) if name in names[:place]]:
         raise InputError(f"splits names relation {repeated[0]!r} twice")
     return {split: graph.relations.ids(splits.get(split, ())) for split in SPLITS}
