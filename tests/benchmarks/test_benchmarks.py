@@ -32,7 +32,7 @@ def dataset():
 @pytest.fixture(scope="module")
 def ours(dataset):
     method = RSCLMethod(SMALL)
-    method.prepare(dataset)
+    method.prepare(dataset, SHOTS)
     with torch.no_grad():
         for parameter in method.module.parameters():
             parameter += 0.1 * torch.randn_like(parameter)  # biases start at zero, which would hide a mix-up

@@ -12,7 +12,7 @@ SMALL = RSCLSettings(width=16, num_layers=2, num_heads=2, max_neighbors=4, max_d
 
 def untrained(tiny, **changes):
     method = RSCLMethod(replace(SMALL, **changes))
-    method.prepare(tiny)
+    method.prepare(tiny, 3)
     return method
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
+from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.rscl.contexts import NUM_SPECIAL, PAD, RELATION, ContextExtractor, Tokens, TopNeighbors
 
@@ -201,6 +202,6 @@ def test_contexts_do_not_change_when_the_query_triple_leaves_the_tasks(tiny):
     np.testing.assert_array_equal(contexts.tokens[:, : 2 * p + 2], wrong.tokens[:, : 2 * p + 2])
 
 
-def test_fewer_than_three_neighbors_a_side_are_refused(tiny):
-    with pytest.raises(ValueError, match="at least 3"):
+def test_fewer_than_three_neighbors_per_side_are_refused(tiny):
+    with pytest.raises(InputError, match="3 or more"):
         extractor_of(tiny.graph, p=2)

@@ -17,7 +17,7 @@ from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfBatch
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.training.fit import fit
-from tripleshot.training.runs import save_names
+from tripleshot.training.runs import load_trained_weights, save_names
 
 SETTINGS = RSCLSettings(
     width=12,
@@ -38,7 +38,7 @@ SETTINGS = RSCLSettings(
 @pytest.fixture
 def method(tiny):
     made = RSCLMethod(SETTINGS)
-    made.prepare(tiny)
+    made.prepare(tiny, 3)
     made.module.eval()
     return made
 
@@ -82,7 +82,7 @@ def test_a_half_is_what_the_network_makes_of_one_side(method, is_tail):
 @pytest.mark.parametrize("change", [{}, {"use_local": False}, {"use_global": False}], ids=str)
 def test_scores_are_those_of_heads_and_tails_put_together(tiny, change):
     method = RSCLMethod(replace(SETTINGS, **change, batch_contexts=3))
-    method.prepare(tiny)
+    method.prepare(tiny, 3)
     module, task = method.module.eval(), tiny.test[0]
     assert isinstance(module, FactorisedRSCL)
     support, head, tails = task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities)
@@ -130,7 +130,7 @@ def test_it_learns_starts_from_a_pre_training_and_is_restored(tiny, tmp_path):
     later.mkdir()
     fit(halves, tiny, 3, later)
     again = RSCLMethod(settings)
-    again.restore(tiny, later)
+    again.restore(tiny, load_trained_weights(later))
     asked = question(tiny)
     np.testing.assert_array_equal(halves.score(*asked), again.score(*asked))
 

@@ -4,7 +4,7 @@ import pytest
 from graphs import make_graph
 from tripleshot.methods.rscl.contexts import MASK, NUM_SPECIAL, Tokens
 from tripleshot.methods.rscl.known_tokens import trained_rows
-from tripleshot.training.runs import TrainedNames
+from tripleshot.methods.trainable import TrainedNames
 
 TRAINED = make_graph([("a", "r", "b"), ("b", "s", "c")])
 OTHER = make_graph([("c", "new", "d"), ("b", "s", "a")])

@@ -12,11 +12,11 @@ from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.contexts import NUM_SPECIAL, RELATION
-from tripleshot.methods.rscl.method import PRETRAINED, RSCLMethod
+from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
-from tripleshot.training.checkpoints import load_weights
+from tripleshot.methods.trainable import PRETRAINED
 from tripleshot.training.fit import fit
-from tripleshot.training.runs import RunConfig, save_config, save_names
+from tripleshot.training.runs import RunConfig, load_trained_weights, save_config, save_names
 
 QUICK = RSCLSettings(
     width=16,
@@ -125,16 +125,12 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
     broken.mkdir()
     half = RSCLMethod(QUICK)
 
-    class Impatient:
-        def begin(self, stage, step):
-            self.stage = stage.name
-
-        def advance(self, step, losses, best_mrr):
-            if self.stage == "episodes" and step == 33:
-                raise RuntimeError("power cut")
+    def cut_power(update):
+        if update.stage == "episodes" and update.step == 33:
+            raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
-        fit(half, tiny, 3, broken, observer=Impatient())
+        fit(half, tiny, 3, broken, callback=cut_power)
     resumed = RSCLMethod(QUICK)
     fit(resumed, tiny, 3, broken, resume=True)
     for (name, left), right in zip(
@@ -147,7 +143,7 @@ def test_a_run_can_be_restored(tiny, tmp_path):
     method = RSCLMethod(QUICK)
     fit(method, tiny, 3, tmp_path)
     again = RSCLMethod(QUICK)
-    again.restore(tiny, tmp_path)
+    again.restore(tiny, load_trained_weights(tmp_path))
     task = tiny.test[0]
     question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
     np.testing.assert_array_equal(method.score(*question), again.score(*question))
@@ -182,7 +178,7 @@ def test_a_run_starts_from_the_pre_training_of_another(tiny, tmp_path):
     save_names(tiny.graph, tmp_path)
     second = RSCLMethod(replace(QUICK, pretrained=str(tmp_path), steps=0))
     fit(second, tiny, 1)
-    assert [stage.name for stage in second.stages(1)] == ["episodes"]
+    assert [stage.name for stage in second.stages()] == ["episodes"]
     between = load_file(tmp_path / PRETRAINED)
     assert all(torch.equal(value, between[name]) for name, value in second.module.state_dict().items())
 
@@ -199,7 +195,7 @@ def masked_and_shown(method, monkeypatch):
 
     monkeypatch.setattr(method.extractor, "extract", extract)
     rng = np.random.default_rng(0)
-    for stage in method.stages(3):
+    for stage in method.stages():
         for step in range(30):
             stage.losses(step, rng)
     return seen
@@ -210,7 +206,7 @@ def test_pre_training_and_episodes_see_no_query_and_no_context_that_shows_the_ma
     tiny, monkeypatch, train_edges
 ):
     method = RSCLMethod(replace(QUICK, train_edges=train_edges, pretraining_task_share=0.5))
-    method.prepare(tiny)
+    method.prepare(tiny, 3)
     tokens, graph, p = method.tokens, method.graph, QUICK.max_neighbors
     in_train = {pair for task in tiny.train for pair in map(tuple, task.pairs.tolist())}
     held_out = {pair for task in (*tiny.valid, *tiny.test) for pair in map(tuple, task.pairs.tolist())} - in_train
@@ -237,24 +233,24 @@ def test_a_pre_training_on_other_tasks_is_refused(tiny, tmp_path):
     save_config(RunConfig("rscl", {}, 3, "tiny", "tiny", tiny.content_hash, "", None), tmp_path)
     held_out = replace(tiny, train=tiny.train[:1], test=tiny.train[1:])
     with pytest.raises(InputError, match="was trained on tiny"):
-        RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(held_out, 3)
+        fit(RSCLMethod(replace(QUICK, pretrained=str(tmp_path))), held_out, 3)
 
 
 def test_a_pre_training_on_other_names_is_refused(tiny, tmp_path):
     fit(RSCLMethod(QUICK), tiny, 3, tmp_path)
     save_names(tiny.graph.without_relations([0]), tmp_path)
     with pytest.raises(InputError, match="was not trained on the entities and relations"):
-        RSCLMethod(replace(QUICK, pretrained=str(tmp_path))).fit(tiny, 3)
+        fit(RSCLMethod(replace(QUICK, pretrained=str(tmp_path))), tiny, 3)
 
 
 def test_a_run_that_sees_train_edges_starts_from_one_that_did_not(tiny, tmp_path):
     fit(RSCLMethod(QUICK), tiny, 3, tmp_path)
     save_names(tiny.graph, tmp_path)
     first, later = RSCLMethod(QUICK), RSCLMethod(replace(QUICK, train_edges=True, pretrained=str(tmp_path)))
-    first.prepare(tiny)
-    load_weights(first.module, tmp_path, name=PRETRAINED)
-    later.prepare(tiny)
-    later._start_from(tmp_path)
+    first.prepare(tiny, 3)
+    load_trained_weights(tmp_path, PRETRAINED).load_into(first.module)
+    later.prepare(tiny, 3)
+    later.start_from(load_trained_weights(tmp_path, PRETRAINED))
     for name in (tiny.graph.entities.name(0), tiny.graph.entities.name(5)):
         rows = [
             method.module.elements.weight[method.tokens.entities(np.array([tiny.graph.entities.id(name)]))]
@@ -267,7 +263,7 @@ def test_a_run_that_sees_train_edges_is_restored(tiny, tmp_path):
     settings = replace(QUICK, train_edges=True)
     trained, again = RSCLMethod(settings), RSCLMethod(settings)
     fit(trained, tiny, 3, tmp_path)
-    again.restore(tiny, tmp_path)
+    again.restore(tiny, load_trained_weights(tmp_path))
     task = tiny.test[0]
     asked = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
     assert np.array_equal(trained.score(*asked), again.score(*asked))
@@ -285,7 +281,7 @@ def test_scores_with_train_edges_do_not_change_when_the_query_is_taken_out_of_th
     scores = []
     for dataset in (tiny, without):
         method = make()
-        method.prepare(dataset)
+        method.prepare(dataset, 3)
         scores.append(method.score(task.support(3), head, candidates))
     assert np.array_equal(scores[0], scores[1])
 
@@ -298,7 +294,7 @@ def test_with_text_a_new_entity_is_read_by_its_name(tiny, tmp_path):
     known = tiny.graph.entities.name(0)
     larger = replace(tiny, graph=tiny.graph.with_triples([(f"{known} the second", "r", known)]))
     again = RSCLMethod(settings)
-    again.restore(larger, tmp_path)
+    again.restore(larger, load_trained_weights(tmp_path))
     task = tiny.test[0]
     asked = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
     assert np.isfinite(again.score(*asked)).all()

@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import IntArray, draw_without_replacement
+from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 PAD, MASK, RELATION = 0, 1, 2  # [PAD], [MASK], and the one token that stands for every few-shot relation
 NUM_SPECIAL = 3
+MIN_NEIGHBORS = 3  # the paper's positions begin at 2p - 4
 
 TopNeighbors = Literal["file", "rare"]
 """Which neighbors come first when nothing is drawn at random: the order of the file, or rare relations first."""
@@ -103,8 +105,8 @@ class ContextExtractor:
         top: TopNeighbors = "file",
     ) -> None:
         """Prepare the edges of every entity in the order in which they are taken when nothing is drawn at random."""
-        if max_neighbors < 3:
-            raise ValueError("a context needs room for at least 3 neighbors a side: positions 2p - 4 and up are used")
+        if max_neighbors < MIN_NEIGHBORS:
+            raise InputError(f"max_neighbors must be {MIN_NEIGHBORS} or more: the paper's positions begin at 2p - 4")
         self.graph = graph
         self.tokens = tokens
         self.max_neighbors = max_neighbors

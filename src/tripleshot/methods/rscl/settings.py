@@ -5,89 +5,82 @@ from typing import Literal
 
 from tripleshot.datasets.episodes import Regime
 from tripleshot.errors import InputError
-from tripleshot.methods.rscl.contexts import TopNeighbors
+from tripleshot.methods.rscl.contexts import MIN_NEIGHBORS, TopNeighbors
 from tripleshot.methods.rscl.masking import MaskingShares
-from tripleshot.methods.settings import Schedule, TrainingSettings
+from tripleshot.methods.settings import Schedule, TrainingSettings, count, setting, share
 
 RelationToken = Literal["shared", "own", "difference"]
 
 
 @dataclass(frozen=True)
 class RSCLSettings(TrainingSettings):
-    """Everything that decides what RSCL is and how it learns; the defaults are the paper's for NELL-One.
+    """Everything that decides what RSCL is and how it learns; the defaults are the paper's for NELL-One."""
 
-    Attributes:
-        width: d, size of the embeddings.
-        num_layers: L, transformer blocks.
-        num_heads: attention heads of each block; they need not divide the width.
-        dropout: rate in both encoders.
-        global_share: lambda, weight of the global score against the local one.
-        use_global: false removes the global encoder (ablation).
-        use_local: false removes the local encoder (ablation).
-        scale_attention: divide by the root of the width where queries attend to examples.
-        max_neighbors: p, pairs on each side of a context.
-        max_distant: q, distant neighbors among them at most; 0 uses direct neighbors only (ablation).
-        top_neighbors: which neighbors come first in validation and test: in file order, or rare relations first.
-        factorised: read what is around the head and around the tail apart, so that a candidate is encoded once for all
-            queries; not in the paper.
-        connected: contexts begin with what joins head and tail, and mark it; not in the paper.
-        train_edges: show the triples of the train tasks as edges, too, but to no episode those of its own task; the
-            paper's contexts show the background alone.
-        text: read the names and labels of entities and relations, too; not in the paper.
-        relation_token: what stands for a few-shot relation: one shared token; its own, which for a new relation is a
-            vector that was never trained; or the difference of the examples' mean embeddings.
-        regime: draw episodes from the train tasks alone, or from background relations as well.
-        background_share: how often a background relation is drawn in the in-train regime.
-        batch_size: B, queries of a step.
-        relations_per_step: how many relations share them, each with a support of its own; the paper takes one.
-        num_negatives: wrong answers a query.
-        margin: gamma of the ranking loss.
-        masking_weight: weight of the masked-token loss of the true triples beside the ranking loss; 0 leaves it out.
-        masked_relation_share: share of masked contexts whose relation is asked for by the shared token.
-        masked_end_share: share of masked contexts whose head or tail is asked for.
-        hidden_neighbors_share: share of those in which the neighbors of the masked end are hidden with it.
-        num_sampled: entities that stand for all in the masked-token loss; 0 takes all of them.
-        pretrained: a run whose pre-training to start from, instead of a pre-training of its own.
-        pretraining_steps: steps of masked-token training on the background and the train tasks before the episodes.
-        pretraining_task_share: share of train tasks' triples among the pre-training's; the others are the background's.
-        pretraining_batch_size: contexts of such a step.
-        pretraining_rate: its learning rate.
-        batch_contexts: contexts scored at once by each thread; it bounds memory, some 0.3 MB each at the paper's size.
-    """
-
-    width: int = 100
-    num_layers: int = 4
-    num_heads: int = 4
-    dropout: float = 0.3
-    global_share: float = 0.4
-    use_global: bool = True
-    use_local: bool = True
-    scale_attention: bool = True
-    max_neighbors: int = 8
-    max_distant: int = 5
-    top_neighbors: TopNeighbors = "file"
-    factorised: bool = False
-    connected: bool = False
-    train_edges: bool = False
-    text: bool = False
-    relation_token: RelationToken = "shared"
-    regime: Regime = "pre-train"
-    background_share: float = 0.5
-    batch_size: int = 256
-    relations_per_step: int = 1
-    num_negatives: int = 1
-    margin: float = 5.0
-    masking_weight: float = 1.0
-    masked_relation_share: float = 0.5
-    masked_end_share: float = 0.5
-    hidden_neighbors_share: float = 0.8
-    num_sampled: int = 1024
-    pretrained: str = ""
-    pretraining_steps: int = 10_000
-    pretraining_task_share: float = 0.3
-    pretraining_batch_size: int = 256
-    pretraining_rate: float = 1e-3
-    batch_contexts: int = 256
+    width: int = count(100, "d, size of the embeddings")
+    num_layers: int = count(4, "L, transformer blocks")
+    num_heads: int = count(4, "attention heads of each block; they need not divide the width")
+    dropout: float = share(0.3, "rate in both encoders")
+    global_share: float = share(0.4, "lambda, weight of the global score against the local one")
+    use_global: bool = setting(True, "false removes the global encoder (ablation)")
+    use_local: bool = setting(True, "false removes the local encoder (ablation)")
+    scale_attention: bool = setting(True, "divide by the root of the width where queries attend to examples")
+    max_neighbors: int = setting(8, "p, pairs on each side of a context", at_least=MIN_NEIGHBORS)
+    max_distant: int = setting(5, "q, distant neighbors among them at most; 0 uses direct neighbors only (ablation)")
+    top_neighbors: TopNeighbors = setting(
+        "file", "which neighbors come first in validation and test: in file order, or rare relations first"
+    )
+    factorised: bool = setting(
+        False,
+        "encode the neighbors of the head and those of the tail apart, so that a candidate is encoded once for all "
+        "queries; not in the paper",
+    )
+    connected: bool = setting(
+        False, "contexts begin with links between head and tail and with neighbors that both have; not in the paper"
+    )
+    train_edges: bool = setting(
+        False,
+        "show the triples of the train tasks as edges, too, but to no episode those of its own task; the paper's "
+        "contexts show the background alone",
+    )
+    text: bool = setting(False, "read the names and labels of entities and relations, too; not in the paper")
+    relation_token: RelationToken = setting(
+        "shared",
+        "what stands for a few-shot relation: one shared token; its own, which for a new relation is a vector that was "
+        "never trained; or the difference of the examples' mean embeddings",
+    )
+    regime: Regime = setting(
+        "pre-train", "draw episodes from the train tasks alone, or from background relations as well"
+    )
+    background_share: float = share(0.5, "how often a background relation is drawn in the in-train regime")
+    batch_size: int = count(256, "B, queries per step")
+    relations_per_step: int = count(
+        1, "how many relations share them, each with a support of its own; the paper takes one"
+    )
+    num_negatives: int = count(1, "wrong answers per query")
+    margin: float = setting(5.0, "gamma of the ranking loss")
+    masking_weight: float = setting(
+        1.0, "weight of the masked-token loss of the true triples beside the ranking loss; 0 leaves it out"
+    )
+    masked_relation_share: float = share(
+        0.5, "share of masked contexts whose relation has to be predicted from the shared token"
+    )
+    masked_end_share: float = share(0.5, "share of masked contexts whose head or tail has to be predicted")
+    hidden_neighbors_share: float = share(
+        0.8, "share of those in which the neighbors of the masked end are hidden with it"
+    )
+    num_sampled: int = setting(1024, "entities that stand for all in the masked-token loss; 0 takes all of them")
+    pretrained: str = setting("", "a run whose pre-training to start from, instead of a pre-training of its own")
+    pretraining_steps: int = setting(
+        10_000, "steps of masked-token training on the background and the train tasks before the episodes"
+    )
+    pretraining_task_share: float = share(
+        0.3, "share of train tasks' triples among the pre-training's; the others are the background's"
+    )
+    pretraining_batch_size: int = count(256, "contexts per step of pre-training")
+    pretraining_rate: float = setting(1e-3, "learning rate of pre-training")
+    batch_contexts: int = count(
+        256, "contexts scored at once by each thread; it bounds memory, some 0.3 MB each at the paper's size"
+    )
     steps: int = 300_000
     schedule: Schedule = "stepwise"
     clip: float = 5.0
@@ -109,8 +102,6 @@ class RSCLSettings(TrainingSettings):
                 "a factorised encoder knows one side alone: not what joins the two (connected), nor the relation "
                 "(relation_token), and it does not mask in episodes (masking_weight 0)"
             )
-        if self.max_neighbors < 3:
-            raise InputError("max_neighbors must be 3 or more: the paper's positions begin at 2p - 4")
 
 
 def paper() -> RSCLSettings:
@@ -124,7 +115,7 @@ def wiki_one() -> RSCLSettings:
 
 
 def fast() -> RSCLSettings:
-    """Return settings for two CPU cores: two layers, background relations as tasks, eight relations a step."""
+    """Return settings for two CPU cores: two layers, background relations as tasks, eight relations per step."""
     return RSCLSettings(
         num_layers=2,
         dropout=0.2,
@@ -162,4 +153,20 @@ def demo() -> RSCLSettings:
     )
 
 
-PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo}
+def tiny() -> RSCLSettings:
+    """Return settings for tests: a small network and a few steps of each stage."""
+    return RSCLSettings(
+        width=16,
+        num_layers=1,
+        num_heads=2,
+        max_neighbors=4,
+        max_distant=2,
+        batch_size=16,
+        num_sampled=8,
+        pretraining_steps=10,
+        steps=20,
+        validate_every=10,
+    )
+
+
+PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo, "tiny": tiny}
