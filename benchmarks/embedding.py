@@ -5,7 +5,7 @@ triples, kind of sampling and kind of optimizer, in one process, one after the o
 sLCWA training loop as it comes. Before it is timed, each takes some steps that do not count. `--steps` shortens both.
 Memory is that of some steps of TransE at Wiki-One's number of entities, in a process of its own.
 
-    python benchmarks/embedding.py --json results/embedding.json
+    python benchmarks/embedding.py --json results/benchmarks/embedding.json
 """
 
 import argparse

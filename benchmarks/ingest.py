@@ -3,7 +3,7 @@
 Both read the same TSV in the same run, each in a process of its own, so that peak memory is that of one reader. Ours
 includes the neighbors of every entity in both directions, which the factory does not have.
 
-    python benchmarks/ingest.py --json results/ingest.json
+    python benchmarks/ingest.py --json results/benchmarks/ingest.json
 """
 
 import argparse

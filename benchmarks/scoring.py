@@ -5,7 +5,7 @@ test queries, relation by relation, is ranked by both: ours through the evaluati
 head share their scores, the plain one query by query. The full test pass is extrapolated from these rates and from
 exact counts of contexts.
 
-    python benchmarks/scoring.py --json results/scoring.json
+    python benchmarks/scoring.py --json results/benchmarks/scoring.json
 """
 
 import time

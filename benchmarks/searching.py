@@ -4,7 +4,7 @@ Names are made up ("city/trounder-baish-123"), with words as unevenly common as 
 names with one wrong, missing, added or swapped letter, beginnings, single words and letters at random. "found" is the
 share of searches whose name is among the first ten answers.
 
-    python benchmarks/searching.py --json results/searching.json
+    python benchmarks/searching.py --json results/benchmarks/searching.json
 """
 
 import argparse

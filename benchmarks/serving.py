@@ -5,7 +5,7 @@ every response with what the library says in this process. Candidates are types 
 Connections are open before the clock starts. Then one server answers many small questions in a row while its memory is
 watched.
 
-    python benchmarks/serving.py --run atlas-run --run nell-run --json results/serving.json
+    python benchmarks/serving.py --run atlas-run --run nell-run --json results/benchmarks/serving.json
 """
 
 import argparse

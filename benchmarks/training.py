@@ -5,7 +5,7 @@ masked tokens of examples and queries. An example of "examples/s" is a query or 
 in a process for each. The machine's own rate is the best of several matrix products in the same run; the work of our
 step is counted from its tokens, padding left out, backward as twice forward.
 
-    python benchmarks/training.py --json results/training.json
+    python benchmarks/training.py --json results/benchmarks/training.json
 """
 
 import argparse

@@ -1,17 +1,28 @@
-"""Fill the tables of the README and the docs from the files under `results/`, so that no figure was typed by hand."""
+"""Fill the tables of the README and the docs from the files under `results/`, so that no number is typed by hand."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from tripleshot.experiments.comparison_table import seconds_in, short
+from benchmark_tables import embedding_table, ingest_table, searching_table, serving_table, speed_table
+from tripleshot.evaluation.results import Result, read_json_lines, read_results
+from tripleshot.experiments.comparison import EVERYTHING
+from tripleshot.experiments.comparison_table import (
+    Comparison,
+    Row,
+    format_metric,
+    label_of,
+    make_comparison,
+    training_seconds,
+)
+from tripleshot.experiments.paper.results import budget_of
 from tripleshot.experiments.published import METRICS, Published, published_for
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 RESULTS = ROOT / "results"
+OWN = "evidence-net"
 CHANGES = {
     "": "as it is",
     "without_evidence=link": "without links",
@@ -23,7 +34,7 @@ CHANGES = {
     "without_evidence=likeness": "without likeness to the examples' tails",
     "train_edges=false": "without the train tasks as edges",
     "regime=pre-train": "without background relations as tasks",
-    "num_negatives=32": "32 wrong answers a query, not 256",
+    "num_negatives=32": "32 wrong answers per query, not 256",
     "evidence_dropout=0": "no evidence left out in training",
     "text=true": "with names and labels (`--text`)",
 }
@@ -37,205 +48,169 @@ SIZES = {
     "max_neighbors=12+max_distant=8": "p 12",
     **{f"{name}=true": flag for name, flag in OPTIONS.items()},
 }
-FLOOR = ("degree", "support-frequency", "linked", "evidence")
+UNTRAINED = ("degree", "support-frequency", "linked", "evidence")
+BUDGET = 30 * 60.0  # seconds, of the comparison
+
+
+def main_results() -> list[Result]:
+    """Return the results of every method on NELL-One's test set."""
+    return read_results(RESULTS / "nell-one/main.jsonl")
+
+
+def is_compared(result: Result) -> bool:
+    """Tell whether a result is part of the comparison: five examples, a budget of half an hour, the first seed."""
+    is_row = (result["shots"], result["seed"]) == (5, 0) and label_of(result) in EVERYTHING
+    return is_row and budget_of(result) in (0, BUDGET)
+
+
+def nell_comparison() -> Comparison:
+    """Return all methods on NELL-One with five examples after half an hour."""
+    return make_comparison(filter(is_compared, main_results()), "nell-one", 5, BUDGET)
+
+
+def dev_comparison(name: str, method: str, dataset: str) -> Comparison:
+    """Return the variants of a method on dev."""
+    found = [one for one in read_results(RESULTS / name) if (one["method"], one["split"]) == (method, "valid")]
+    return make_comparison(found, dataset, 5, budget_of(found[0]) or 0.0, "valid")
 
 
 def nell_table() -> str:
-    """Lay out our methods on NELL-One's test set, seed by seed, beside the paper's own row."""
+    """Return the rows that are not in the comparison: one example, and more seeds, next to the highest published."""
     lines = ["| method | shots | training | MRR | Hits@10 | Hits@5 | Hits@1 |", "|---|---|---|---|---|---|---|"]
+    results = main_results()
     for shots in (1, 5):
-        for method in FLOOR if shots == 1 else ():  # with five examples they stand in the comparison
-            document = read(f"nell-one/{method}-{shots}-shot.json")
-            lines.append(row(f"`{method}`", shots, "none", measured(document)))
-        cells = sorted((RESULTS / "nell-one/runs").glob(f"*-{shots}-shot-seed-[1-9]/result.json"))  # 0 is compared
-        for path in [*cells, *sorted((RESULTS / "nell-one").glob(f"*-seed-*-{shots}-shot.json"))]:
-            document = json.loads(path.read_text())
-            minutes = f"{seconds_in(document['training']) / 60:.0f} min"
-            name = f"`{document['method']}`, seed {document['seed']}"
-            lines.append(row(name, shots, minutes, measured(document)))
-        for found in published_rows(shots):
-            values = tuple(found.metrics[name] for name in METRICS)
-            lines.append(row(f"{found.name}, published ({found.source})", shots, "", values))
+        found = [one for one in results if one["shots"] == shots and not is_compared(one)]
+        for method in UNTRAINED if shots == 1 else ():  # those with five examples are in the comparison
+            lines += [row(f"`{method}`", shots, "none", measured(one)) for one in found if one["method"] == method]
+        for one in sorted(found, key=lambda one: (one["method"], one["seed"])):
+            if "training" in one and label_of(one) in EVERYTHING:
+                minutes = f"{training_seconds(one['training']) / 60:.0f} min"
+                lines.append(row(f"`{one['method']}`, seed {one['seed']}", shots, minutes, measured(one)))
+        for one in published_rows(shots):
+            values = tuple(one.metrics[name] for name in METRICS)
+            lines.append(row(f"{one.name}, published ({one.source})", shots, "", values))
     return "\n".join(lines)
 
 
 def published_rows(shots: int) -> list[Published]:
-    """Return what is published about RSCL, and the highest figures of all that can be compared."""
+    """Return what is published about RSCL, and the highest published MRR that is comparable."""
     found = [row for row in published_for("nell-one", shots) if row.is_comparable and {*METRICS} <= row.metrics.keys()]
     return [row for row in found if row.method == "rscl"] + [max(found, key=lambda row: row.metrics["mrr"])]
 
 
 def relations_table() -> str:
-    """Lay out the MRR of each of NELL-One's test relations with five examples, the mean over seeds."""
-    names = {
-        "linked": ["linked-5-shot"],
-        "evidence": ["evidence-5-shot"],
-        "rscl": [f"rscl-seed-{seed}-5-shot" for seed in (0, 1)],
-        "rscl+": [f"runs/rscl+-5-shot-seed-{seed}/result" for seed in (0, 1)],
+    """Return the MRR on each of NELL-One's test relations with five examples, averaged over seeds."""
+    results = [one for one in main_results() if one["shots"] == 5]
+    with_budget = [one for one in results if budget_of(one) is not None]
+    without_budget = [one for one in results if budget_of(one) is None]  # of RSCL there are two seeds
+    sources = {"linked": with_budget, "evidence": with_budget, "rscl": without_budget, OWN: with_budget}
+    found = {
+        method: [one["relations"] for one in source if label_of(one) == method] for method, source in sources.items()
     }
-    found = {title: [read(f"nell-one/{name}.json")["relations"] for name in named] for title, named in names.items()}
     lines = [f"| relation | queries | {' | '.join(found)} |", "|---" * (len(found) + 2) + "|"]
-    for relation, figures in found["linked"][0].items():
-        values = [mean(document[relation]["mrr"] for document in documents) for documents in found.values()]
+    for relation, metrics in found["linked"][0].items():
+        values = [mean(one[relation]["mrr"] for one in seeds) for seeds in found.values()]
         name = relation.removeprefix("concept:")
-        lines.append(f"| `{name}` | {figures['queries']} | {' | '.join(short(value) for value in values)} |")
+        lines.append(f"| `{name}` | {metrics['queries']} | {' | '.join(format_metric(value) for value in values)} |")
     return "\n".join(lines)
 
 
-def measured(document: dict[str, Any]) -> tuple[float, ...]:
-    """Return the four figures of a result."""
-    return tuple(document["micro"][name] for name in METRICS)
+def measured(result: Result) -> tuple[float, ...]:
+    """Return the four metrics of a result."""
+    return tuple(result["micro"][name] for name in METRICS)
 
 
 def row(name: str, shots: int, training: str, values: tuple[float, ...]) -> str:
-    """Lay out one line."""
-    return f"| {name} | {shots} | {training} | {' | '.join(short(value) for value in values)} |"
-
-
-def ingest_table() -> str:
-    """Lay out the reading of a graph of Wiki-One's size beside PyKEEN's."""
-    lines = ["| reader | seconds | peak memory |", "|---|---|---|"]
-    for name, figures in read("ingest.json")["figures"].items():
-        lines.append(f"| {name} | {figures['seconds']:.1f} | {figures['peak_mib']:,.0f} MiB |")
-    return "\n".join(lines)
-
-
-def speed_table() -> str:
-    """Lay out training and scoring at the paper's configuration beside a plain implementation of both."""
-    training, scoring = read("training.json")["figures"], read("scoring.json")["figures"]
-    step, one, test = "seconds", "candidates_per_second", "extrapolated_full_test_seconds"
-    lines = [
-        "| at the paper's configuration | plain | tripleshot | times faster |",
-        "|---|---|---|---|",
-        speed_row("a training step, s", training, step, "{:.2f}"),
-        speed_row("candidates scored in a second, one query", scoring, one, "{:,.0f}", more_is_faster=True),
-        speed_row("the NELL-One test, queries of a head together, min (extrapolated)", scoring, test, "{:.0f}", 1 / 60),
-    ]
-    return "\n".join(lines)
-
-
-def speed_row(
-    name: str, figures: dict[str, Any], key: str, form: str, scale: float = 1, more_is_faster: bool = False
-) -> str:
-    """Lay out one figure of both sides and their ratio."""
-    plain, ours = (figures[side][key] for side in ("plain", "tripleshot"))
-    ratio = ours / plain if more_is_faster else plain / ours
-    return f"| {name} | {form.format(plain * scale)} | {form.format(ours * scale)} | {ratio:.1f} |"
-
-
-def serving_table() -> str:
-    """Lay out latency and answers a second of a server under one client and under many."""
-    lines = ["| run | candidates | clients | p50 | p99 | answers/s |", "|---|---|---|---|---|---|"]
-    for run in read("serving.json")["runs"]:
-        for load in run["loads"]:
-            times = f"{load['p50_ms']:,.0f} ms | {load['p99_ms']:,.0f} ms | {load['answers_per_second']:,.0f}"
-            name = f"`{run['method']}` on {run['dataset']}"
-            lines.append(f"| {name} | {run['candidates']:,.0f} | {load['clients']} | {times} |")
-    return "\n".join(lines)
-
-
-def searching_table() -> str:
-    """Lay out searches by name among millions."""
-    lines = ["| names | index | what is typed | p50 | p99 | found |", "|---|---|---|---|---|---|"]
-    for index in read("searching.json")["figures"]["tripleshot"]:
-        size = f"{index['names'] / 1e6:.1f} million | {index['index_mib']:,.0f} MiB, {index['build_seconds']:.1f} s"
-        for kind in ("whole name", "one typo"):
-            search = index["searches"][kind]
-            times = f"{search['p50_ms']:.0f} ms | {search['p99_ms']:.0f} ms"
-            lines.append(f"| {size} | {kind} | {times} | {search['found']:.0%} |")
-    return "\n".join(lines)
+    """Return one line of a table."""
+    return f"| {name} | {shots} | {training} | {' | '.join(format_metric(value) for value in values)} |"
 
 
 def comparison_table() -> str:
-    """Lay out every method after the same time of training, the best first, beside the highest published MRR."""
-    document = read("nell-one/compare-5-shot.json")
+    """Return every method after the same time of training, the best first, next to the highest published MRR."""
+    comparison = nell_comparison()
     lines = [
         "| method | MRR | Hits@10 | Hits@5 | Hits@1 | training | answers/s | MRR, as published |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    rows = [(found["micro"]["mrr"], compared_row(found)) for found in document["rows"]]
-    rows += [
-        (found["mrr"], published_row(found)) for found in document["published_elsewhere"] if found["is_comparable"]
-    ]
+    rows = [(one.metric("mrr"), compared_row(one)) for one in comparison.rows]
+    rows += [(one.metrics["mrr"], published_row(one)) for one in comparison.other_published if one.is_comparable]
     return "\n".join([*lines, *(line for _, line in sorted(rows, reverse=True))])
 
 
-def compared_row(found: dict[str, Any]) -> str:
-    """Lay out one method of a comparison."""
-    spread = found.get("spread", {})
-    figures = " | ".join(short(found["micro"][name]) + within(spread.get(name)) for name in METRICS)
-    minutes = f"{found['seconds'] / 60:.0f} min" if found["seconds"] else "none"
-    printed = [figure["mrr"] for figure in found["published"] if figure["is_comparable"]]
-    speed, beside = f"{found['answers_per_second']:,.0f}", short(max(printed)) if printed else ""
-    return f"| `{found['method']}` | {figures} | {minutes} | {speed} | {beside} |"
+def compared_row(found: Row) -> str:
+    """Return the line of one method of the comparison."""
+    metrics = " | ".join(format_metric(found.metric(name)) for name in METRICS)
+    minutes = f"{found.seconds / 60:.0f} min" if found.seconds else "none"
+    published = [one.metrics["mrr"] for one in found.published if one.is_comparable]
+    highest = format_metric(max(published)) if published else ""
+    return f"| `{found.method}` | {metrics} | {minutes} | {found.answers_per_second:,.0f} | {highest} |"
 
 
-def within(spread: float | None) -> str:
-    """Write a standard deviation over seeds, if there is one."""
-    return f" ± {short(spread)}" if spread else ""
-
-
-def published_row(found: dict[str, Any]) -> str:
-    """Lay out a published method that is not ours to run."""
-    figures = " | ".join(short(found[name]) if name in found else "" for name in METRICS)
-    return f"| *{found['name']}, as published* | {figures} |  |  | {short(found['mrr'])} |"
+def published_row(found: Published) -> str:
+    """Return the line of a published method that is not part of this library."""
+    metrics = " | ".join(format_metric(found.metrics[name]) if name in found.metrics else "" for name in METRICS)
+    return f"| *{found.name}, as published* | {metrics} |  |  | {format_metric(found.metrics['mrr'])} |"
 
 
 def contexts_table() -> str:
-    """Lay out RSCL's options on a sample of dev: what they are worth, and what they cost."""
+    """Return RSCL's options on a sample of dev: what they gain, and what they cost."""
     lines = ["| RSCL that sees the train tasks as edges | dev MRR | answers/s |", "|---|---|---|"]
-    for found in read("nell-one/contexts/compare-valid-5-shot.json")["rows"]:
-        named = [name for name in OPTIONS if f"{name}=true" in found["method"]]
-        figures = f"{short(found['micro']['mrr'])} | {found['answers_per_second']:,.1f}"
-        lines.append(f"| {OPTIONS[named[0]] if named else 'as in the paper'} | {figures} |")
+    for found in dev_comparison("nell-one/contexts.jsonl", "rscl", "nell-one").rows:
+        named = [name for name in OPTIONS if f"{name}=true" in found.method]
+        option = OPTIONS[named[0]] if named else "as in the paper"
+        lines.append(f"| {option} | {format_metric(found.metric('mrr'))} | {found.answers_per_second:,.1f} |")
     return "\n".join(lines)
 
 
 def encoders_table() -> str:
-    """Lay out what RSCL's sizes and options are worth on Atlas's dev tasks, and what they cost."""
+    """Return the dev MRR of RSCL on Atlas with other sizes and options, and what they cost."""
     lines = ["| RSCL on Atlas | dev MRR | answers/s |", "|---|---|---|"]
-    for found in read("atlas/encoders/compare-valid-5-shot.json")["rows"]:
-        _, _, variant = found["method"].partition("@")
-        figures = f"{short(found['micro']['mrr'])} | {found['answers_per_second']:,.0f}"
-        lines.append(f"| {SIZES[variant]} | {figures} |")
+    for found in dev_comparison("atlas/encoders.jsonl", "rscl", "atlas").rows:
+        size = SIZES[variant_name(found)]
+        lines.append(f"| {size} | {format_metric(found.metric('mrr'))} | {found.answers_per_second:,.0f} |")
     return "\n".join(lines)
 
 
 def claims_table() -> str:
-    """Lay out what the paper claims, and whether our runs say so."""
-    lines = ["| the paper says | here | figures |", "|---|---|---|"]
-    for name in ("main", "ablation", "lambda", "curves", "long-tail", "cases"):
-        for claim in read(f"nell-one/paper/{name}.json")["claims"]:
+    """Return the claims of the paper, and whether they hold in our runs."""
+    lines = ["| the paper says | here | values |", "|---|---|---|"]
+    for report in read_json_lines(RESULTS / "nell-one/reports.jsonl"):
+        for claim in report["claims"]:
             lines.append(f"| {claim['text']} | {claim['verdict']} | {claim['detail']} |")
     return "\n".join(lines)
 
 
 def ablation_table() -> str:
-    """Lay out what each idea of `rscl+` is worth on dev: the mean over seeds without it, or with what is optional."""
-    rows = read("nell-one/ablation/compare-valid-5-shot.json")["rows"]
-    whole = next(found for found in rows if found["method"] == "rscl+")["micro"]["mrr"]
-    lines = ["| `rscl+` | dev MRR | difference | answers/s |", "|---|---|---|---|"]
+    """Return what each part of `evidence-net` is worth on dev: the mean over seeds without it, or with an option."""
+    rows = dev_comparison("nell-one/evidence-net-ablation.jsonl", OWN, "nell-one").rows
+    whole = next(found for found in rows if found.method == OWN).metric("mrr")
+    lines = [f"| `{OWN}` | dev MRR | difference | answers/s |", "|---|---|---|---|"]
     for found in rows:
-        _, _, variant = found["method"].partition("@")
-        difference = f"{found['micro']['mrr'] - whole:+.3f}".replace("0.", ".") if variant else ""
-        figures = f"{short(found['micro']['mrr'])} | {difference} | {found['answers_per_second']:,.0f}"
-        lines.append(f"| {CHANGES[variant]} | {figures} |")
+        variant, mrr = variant_name(found), found.metric("mrr")
+        difference = f"{mrr - whole:+.3f}".replace("0.", ".") if variant else ""
+        metrics = f"{format_metric(mrr)} | {difference} | {found.answers_per_second:,.0f}"
+        lines.append(f"| {CHANGES[variant]} | {metrics} |")
     return "\n".join(lines)
 
 
+def variant_name(found: Row) -> str:
+    """Return the variant of a row without its method."""
+    return found.method.partition("@")[2]
+
+
 def held_out_table() -> str:
-    """Lay out what `rscl+` is worth on train tasks that it did not learn from, each of them held out once."""
+    """Return what `evidence-net` is worth on train tasks that it was not trained on, each of them held out once."""
     found: dict[str, dict[int, list[dict[str, Any]]]] = {}
-    for path in sorted((RESULTS / "nell-one/held-out").glob("part-*/runs/*/result.json")):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        of_seed = found.setdefault(document["variant"], {}).setdefault(document["seed"], [])
-        of_seed.extend(document["relations"].values())
-    lines = ["| `rscl+` | mean MRR over relations, seed by seed | over queries |", "|---|---|---|"]
+    for result in read_results(RESULTS / "nell-one/held-out.jsonl"):
+        of_seed = found.setdefault(result["variant"], {}).setdefault(result["seed"], [])
+        of_seed.extend(result["relations"].values())
+    lines = [f"| `{OWN}` | mean MRR over relations, seed by seed | over queries |", "|---|---|---|"]
     for variant, seeds in sorted(found.items(), key=lambda one: list(CHANGES).index(one[0])):
-        figures = [
-            " ".join(short(over(relations)) for relations in seeds.values()) for over in (per_relation, per_query)
+        means = [
+            " ".join(format_metric(over(relations)) for relations in seeds.values())
+            for over in (per_relation, per_query)
         ]
-        lines.append(f"| {CHANGES[variant]} | {' | '.join(figures)} |")
+        lines.append(f"| {CHANGES[variant]} | {' | '.join(means)} |")
     return "\n".join(lines)
 
 
@@ -247,20 +222,6 @@ def per_relation(relations: list[dict[str, Any]]) -> float:
 def per_query(relations: list[dict[str, Any]]) -> float:
     """Return the mean MRR of all their queries."""
     return sum(one["queries"] * one["mrr"] for one in relations) / sum(one["queries"] for one in relations)
-
-
-def embedding_table() -> str:
-    """Lay out an epoch of each embedding method beside PyKEEN's."""
-    lines = ["| one epoch, s | PyKEEN | tripleshot | times faster |", "|---|---|---|---|"]
-    for name, figures in read("embedding.json")["figures"].items():
-        times = f"{figures['pykeen']:.1f} | {figures['tripleshot']:.1f} | {figures['ratio']:.1f}"
-        lines.append(f"| `{name}` | {times} |")
-    return "\n".join(lines)
-
-
-def read(name: str) -> dict[str, Any]:
-    """Return a file under `results/`."""
-    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -1,0 +1,75 @@
+"""The tables of benchmarks that the README and the docs show, from the files under `results/benchmarks/`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+BENCHMARKS = Path(__file__).parents[1] / "results" / "benchmarks"
+
+
+def benchmark(name: str) -> dict[str, Any]:
+    """Return what a benchmark has written."""
+    return json.loads((BENCHMARKS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def ingest_table() -> str:
+    """Return the time to read a graph of Wiki-One's size, next to PyKEEN's."""
+    lines = ["| reader | seconds | peak memory |", "|---|---|---|"]
+    for name, figures in benchmark("ingest")["figures"].items():
+        lines.append(f"| {name} | {figures['seconds']:.1f} | {figures['peak_mib']:,.0f} MiB |")
+    return "\n".join(lines)
+
+
+def speed_table() -> str:
+    """Return the speed of training and scoring at the paper's configuration, next to a plain implementation."""
+    training, scoring = benchmark("training")["figures"], benchmark("scoring")["figures"]
+    step, one, test = "seconds", "candidates_per_second", "extrapolated_full_test_seconds"
+    lines = [
+        "| at the paper's configuration | plain | tripleshot | times faster |",
+        "|---|---|---|---|",
+        speed_row("a training step, s", training, step, "{:.2f}"),
+        speed_row("candidates scored in a second, one query", scoring, one, "{:,.0f}", more_is_faster=True),
+        speed_row("the NELL-One test, queries of a head together, min (extrapolated)", scoring, test, "{:.0f}", 1 / 60),
+    ]
+    return "\n".join(lines)
+
+
+def speed_row(
+    name: str, figures: dict[str, Any], key: str, form: str, scale: float = 1, more_is_faster: bool = False
+) -> str:
+    """Return one line: the plain implementation, this one, and their ratio."""
+    plain, ours = (figures[side][key] for side in ("plain", "tripleshot"))
+    ratio = ours / plain if more_is_faster else plain / ours
+    return f"| {name} | {form.format(plain * scale)} | {form.format(ours * scale)} | {ratio:.1f} |"
+
+
+def serving_table() -> str:
+    """Return latency and answers per second of a server with one client and with many."""
+    lines = ["| run | candidates | clients | p50 | p99 | answers/s |", "|---|---|---|---|---|---|"]
+    for run in benchmark("serving")["runs"]:
+        for load in run["loads"]:
+            times = f"{load['p50_ms']:,.0f} ms | {load['p99_ms']:,.0f} ms | {load['answers_per_second']:,.0f}"
+            name = f"`{run['method']}` on {run['dataset']}"
+            lines.append(f"| {name} | {run['candidates']:,.0f} | {load['clients']} | {times} |")
+    return "\n".join(lines)
+
+
+def searching_table() -> str:
+    """Return the time of searches by name among millions."""
+    lines = ["| names | index | what is typed | p50 | p99 | found |", "|---|---|---|---|---|---|"]
+    for index in benchmark("searching")["figures"]["tripleshot"]:
+        size = f"{index['names'] / 1e6:.1f} million | {index['index_mib']:,.0f} MiB, {index['build_seconds']:.1f} s"
+        for kind in ("whole name", "one typo"):
+            search = index["searches"][kind]
+            times = f"{search['p50_ms']:.0f} ms | {search['p99_ms']:.0f} ms"
+            lines.append(f"| {size} | {kind} | {times} | {search['found']:.0%} |")
+    return "\n".join(lines)
+
+
+def embedding_table() -> str:
+    """Return the time of one epoch of each embedding method, next to PyKEEN's."""
+    lines = ["| one epoch, s | PyKEEN | tripleshot | times faster |", "|---|---|---|---|"]
+    for name, figures in benchmark("embedding")["figures"].items():
+        times = f"{figures['pykeen']:.1f} | {figures['tripleshot']:.1f} | {figures['ratio']:.1f}"
+        lines.append(f"| `{name}` | {times} |")
+    return "\n".join(lines)
