@@ -30,7 +30,7 @@ AFTER_MARK, BREAK = re.compile(r"(?<=[:/#_])(?=\S)"), "\v"  # where a name witho
 Align = Literal["left", "center", "right"]
 
 
-def draw_attention(explanation: Explanation, graph: KnowledgeGraph, path: Path) -> None:
+def draw_attention(explanation: Explanation, path: Path) -> None:
     """Draw how much each token of the context attends to each other; the suffix decides: PNG, SVG or PDF."""
     if explanation.attention is None:
         raise InputError(f"{path}: there is no attention to draw, the method has no global encoder")
@@ -52,11 +52,11 @@ def draw_attention(explanation: Explanation, graph: KnowledgeGraph, path: Path) 
     for edge in (first - 0.5, first + 2.5):
         axes.axhline(edge, color=PALE, linewidth=0.6)
         axes.axvline(edge, color=PALE, linewidth=0.6)
-    axes.set_title(_title(explanation, graph), fontsize=10, parse_math=False)
+    axes.set_title(_title(explanation), fontsize=10, parse_math=False)
     write_figure(figure, path)
 
 
-def draw_neighbors(explanation: Explanation, graph: KnowledgeGraph, path: Path) -> None:
+def draw_neighbors(explanation: Explanation, path: Path) -> None:
     """Draw the direct neighbors around head and tail, the weightiest on top; heavy lines carry heavy weights."""
     rows = max(min(len(explanation.around(side)), MAX_DRAWN + 1) for side in SIDE_COLORS)
     width, height = 11.0, max(2.2, ROW * rows + 1.1)
@@ -68,9 +68,9 @@ def draw_neighbors(explanation: Explanation, graph: KnowledgeGraph, path: Path) 
     axes.plot(*zip(*places.values(), strict=True), color=PALE, linewidth=1.2, linestyle=(0, (4, 3)), zorder=0)
     _write(axes, width / 2, middle + 0.12, NEW_RELATION, fontsize=7.5, color=PALE)
     for side, entity in (("head", explanation.head), ("tail", explanation.tail)):
-        box = _write_center(axes, graph.entities.label(entity), places[side], SIDE_COLORS[side])
-        _fan_out(axes, explanation, graph, side, places[side], box)
-    _write(axes, width / 2, height - 0.2, _title(explanation, graph), fontsize=11)
+        box = _write_center(axes, explanation.graph.entities.label(entity), places[side], SIDE_COLORS[side])
+        _fan_out(axes, explanation, explanation.graph, side, places[side], box)
+    _write(axes, width / 2, height - 0.2, _title(explanation), fontsize=11)
     _write(axes, width / 2, 0.2, _caption(explanation), fontsize=7.5, color=PALE)
     write_figure(figure, path)
 
@@ -193,6 +193,7 @@ def _caption(explanation: Explanation) -> str:
     return "the method weighs no neighbors"
 
 
-def _title(explanation: Explanation, graph: KnowledgeGraph) -> str:
+def _title(explanation: Explanation) -> str:
+    graph = explanation.graph
     head, tail = (shorten(graph.entities.label(entity)) for entity in (explanation.head, explanation.tail))
     return f"{head} → {tail}"

@@ -1,135 +1,109 @@
-"""K examples of a new relation and a head: ranked tails, with confidence, and with reasons where the method has any.
+"""Ask about a new relation: a graph, a few examples, and an entity; ranked answers, how sure, and why."""
 
-`answer` asks any fitted method. An `Answerer` is a run, ready to be asked by name.
-"""
-
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import is_dataclass, replace
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tripleshot.answering.explaining import Explanation, explain
+from tripleshot.answering.answers import Answers, as_batch
+from tripleshot.answering.examples import Reference, read_examples
+from tripleshot.answering.explanation import Explanation, Side, explain
 from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates, rank_tails
 from tripleshot.arrays import FloatArray, IntArray
-from tripleshot.datasets.catalog import load_dataset
-from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets import catalog
+from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
-from tripleshot.evaluation.calibration import Calibration, load_calibration
+from tripleshot.evaluation.calibration import Calibration
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.readers import read_graph
 from tripleshot.graph.search import NameIndex
 from tripleshot.graph.types import with_types_from_names
-from tripleshot.methods import find_method
-from tripleshot.methods.protocol import ExplainingMethod, Method, Reason
-from tripleshot.training.runs import VOCABULARY, RunConfig, load_config, load_run, restore_method
+from tripleshot.methods import create_method, find_method
+from tripleshot.methods.protocol import Method
+from tripleshot.methods.trainable import TrainableMethod, TrainedNames, TrainedWeights
 
 HEADS_PER_BATCH = 32
+DEFAULT_METHOD = "evidence"
+DEFAULT_SHOTS = 5
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A tail that the method proposes.
+class Predictor:
+    """A graph and a method, ready to be asked; safe to call from several threads.
 
-    Attributes:
-        rank: 1 for the best.
-        entity: the tail's id.
-        name: the tail's name; `label` is what to show a person.
-        score: the method's own score; comparable within one question only.
-        confidence: how likely it is right; None where nothing is known about that.
-        is_known: whether the examples already say so.
-        reasons: what spoke for it, the weightiest first; empty when not asked for, or when the method cannot say.
-    """
-
-    rank: int
-    entity: int
-    name: str
-    label: str
-    score: float
-    confidence: float | None
-    is_known: bool
-    reasons: tuple[Reason, ...]
-
-
-def answer(
-    method: Method,
-    graph: KnowledgeGraph,
-    support: IntArray,
-    head: int,
-    top: int = 10,
-    *,
-    candidates: Candidates = "open",
-    with_known: bool = False,
-    with_reasons: bool = False,
-    calibration: Calibration | None = None,
-) -> list[Answer]:
-    """Rank tails for a head, given examples of a relation.
-
-    Args:
-        method: fitted on the graph.
-        graph: the background graph.
-        support: shape (K, 2), the examples.
-        head: the entity asked about; it is no answer itself.
-        top: how many answers.
-        candidates: what could be an answer.
-        with_known: also rank what the examples already say about this head.
-        with_reasons: say why, for a method that can.
-        calibration: turns scores into confidence.
-    """
-    pool = choose_candidates(graph, support, candidates)
-    ranked = rank_tails(method, support, head, pool, top, with_known, calibration)
-    can_explain = with_reasons and isinstance(method, ExplainingMethod)
-    return [
-        Answer(
-            place + 1,
-            tail,
-            graph.entities.name(tail),
-            graph.entities.label(tail),
-            float(ranked.scores[place]),
-            None if ranked.confidence is None else float(ranked.confidence[place]),
-            bool(ranked.is_known[place]),
-            tuple(method.explain(support, head, tail)) if can_explain else (),
-        )
-        for place, tail in enumerate(ranked.tails.tolist())
-    ]
-
-
-@dataclass(frozen=True, eq=False)
-class Answerer:
-    """A run and its graph, ready to be asked; safe to call from several threads.
+    Example:
+        >>> import tripleshot as ts
+        >>> graph = ts.read_graph([("Baku", "capital of", "Azerbaijan"), ("Riga", "capital of", "Latvia")])
+        >>> answers = ts.Predictor(graph).predict("Baku", examples=[("Riga", "Latvia")], k=1)
+        >>> answers["Baku"][0].name
+        'Azerbaijan'
 
     Attributes:
-        run: the folder it came from.
         dataset: whose background graph is asked.
         method: ready to score.
-        config: what the run is.
-        calibration: turns scores into confidence; None if the run has none.
+        name: of the method.
+        shots: how many examples it was trained for; any number can be given.
+        calibration: turns scores into confidence; None where nothing is known about that.
         device: where the method computes.
     """
 
-    run: Path
-    dataset: FewShotDataset
-    method: Method
-    config: RunConfig
-    calibration: Calibration | None
-    device: str = "cpu"
-
-    @classmethod
-    def load(cls, run: Path, data: str | None = None, device: str = "cpu") -> "Answerer":
-        """Load what `tripleshot train` has written.
+    def __init__(
+        self,
+        data: Any,  # noqa: ANN401 (a graph, a dataset, or anything that read_graph takes)
+        method: "str | Method | Predictor" = DEFAULT_METHOD,
+        *,
+        shots: int | None = None,
+        device: str = "cpu",
+        calibration: Calibration | None = None,
+    ) -> None:
+        """Prepare a method for a graph.
 
         Args:
-            run: the folder.
-            data: the dataset, if it is no longer where it was. It may have changed since: names are what counts.
+            data: a graph, of which every triple counts; a dataset, whose background graph is asked; the name of a
+                dataset of the catalog; or whatever `read_graph` reads.
+            method: the name of one that needs no training, a method of your own, or something trained: what `train`
+                and `load` return. Trained weights find the entities of another graph by their names.
+            shots: how many examples will be given, for a method that has to know.
             device: where to compute.
+            calibration: turns scores into confidence; by default that of what was trained.
         """
-        run = Path(run)
-        dataset = _find_dataset(load_config(run), data)
-        method, config = load_run(run, dataset, device, same_data=False)
-        return cls(run, dataset, method, config, load_calibration(run), device)
+        self.dataset = _as_dataset(data)
+        trained = method if isinstance(method, Predictor) else None
+        self.device = device
+        self.shots = shots if shots is not None else (trained.shots if trained else DEFAULT_SHOTS)
+        check_shots(self.shots)
+        self.calibration = calibration or (trained.calibration if trained else None)
+        if isinstance(method, str):
+            self.name, self.method = method, _create(method, device)
+            self.method.prepare(self.dataset, self.shots)
+        else:
+            given = trained.method if trained else method
+            self.name = trained.name if trained else type(given).__name__
+            self.method = _on_dataset(given, self.dataset, self.shots, device)
+
+    @classmethod
+    def of(
+        cls,
+        dataset: FewShotDataset,
+        method: Method,
+        name: str,
+        shots: int,
+        calibration: Calibration | None = None,
+        device: str = "cpu",
+    ) -> "Predictor":
+        """Wrap a method that is already prepared for a dataset."""
+        made = cls.__new__(cls)
+        made.dataset, made.method, made.name, made.shots = dataset, method, name, shots
+        made.calibration, made.device = calibration, device
+        return made
+
+    def __repr__(self) -> str:
+        return f"Predictor({self.name!r} on {self.graph!r})"
 
     @property
     def graph(self) -> KnowledgeGraph:
@@ -141,109 +115,134 @@ class Answerer:
         """Finds entities by what people type."""
         return NameIndex.of(self.graph.entities, self.graph.degrees)
 
-    def support(self, examples: Iterable[tuple[str | int, str | int]]) -> npt.NDArray[np.int64]:
-        """Return examples given by names, labels or ids as an array of shape (K, 2)."""
-        pairs = [(self.index.resolve(head), self.index.resolve(tail)) for head, tail in examples]
-        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-    def candidates(self, support: IntArray, chosen: Candidates = "open") -> IntArray:
-        """Return, sorted, the entities that could be an answer."""
-        return choose_candidates(self.dataset.graph, support, chosen)
-
-    def answer(
+    def predict(
         self,
-        support: IntArray,
-        head: int,
-        top: int = 10,
-        candidates: Candidates = "open",
-        with_known: bool = False,
-        with_reasons: bool = False,
-    ) -> list[Answer]:
-        """Rank tails for a head; see `answer`."""
-        return answer(
-            self.method,
-            self.dataset.graph,
-            support,
-            head,
-            top,
-            candidates=candidates,
-            with_known=with_known,
-            with_reasons=with_reasons,
-            calibration=self.calibration,
-        )
+        heads: Reference | Iterable[Reference] | None = None,
+        *,
+        examples: Any,  # noqa: ANN401 (pairs, a data frame or a file)
+        tails: Reference | Iterable[Reference] | None = None,
+        k: int = 10,
+        candidates: Candidates | str | Sequence[str] = "open",
+        include_known: bool = False,
+    ) -> Answers:
+        """Rank the tails of heads, or the heads of tails, for the relation that the examples show.
 
-    def answer_many(
-        self,
-        support: IntArray,
-        heads: Iterable[int],
-        top: int = 10,
-        candidates: Candidates = "open",
-        with_known: bool = False,
-    ) -> Iterator[pa.RecordBatch]:
-        """Rank tails for many heads and give their best answers, some heads at a time.
-
-        Columns are head, head_label, rank, tail, tail_label, score, confidence and is_known; the rows of a head stand
-        together, best first.
+        Args:
+            heads: the entities asked about, by name, label or id; (head, relation, ?) is answered.
+            examples: pairs of head and tail that stand in the relation: a list, a data frame or a file.
+            tails: in place of heads; (?, relation, tail) is answered.
+            k: how many answers for each.
+            candidates: what could be an answer: `open`, what could stand where the examples' answers stand; `all`
+                entities; or the names of types.
+            include_known: also rank what the examples already say.
         """
+        started = time.perf_counter()
+        side, asked = self._asked(heads, tails)
+        support = self.support(examples, side)
         pool = self.candidates(support, candidates)
-        remaining = iter(heads)
+        rankings = tuple(self.rank(support, entity, pool, k, include_known) for entity in asked)
+        return Answers(self.graph, tuple(asked), rankings, side, time.perf_counter() - started)
+
+    def predict_batches(
+        self,
+        heads: Reference | Iterable[Reference] | None = None,
+        *,
+        examples: Any,  # noqa: ANN401 (as in predict)
+        tails: Reference | Iterable[Reference] | None = None,
+        k: int = 10,
+        candidates: Candidates | str | Sequence[str] = "open",
+        include_known: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
+        """Answer as `predict` does, for any number of entities: a few at a time, as record batches."""
+        side, asked = self._asked(heads, tails)
+        support = self.support(examples, side)
+        pool = self.candidates(support, candidates)
+        remaining = iter(asked)
         while some := list(islice(remaining, HEADS_PER_BATCH)):
-            yield self._batch(
-                some, [rank_tails(self.method, support, h, pool, top, with_known, self.calibration) for h in some]
+            yield as_batch(
+                self.graph, some, [self.rank(support, entity, pool, k, include_known) for entity in some], side
             )
 
-    def _batch(self, heads: list[int], ranked: list[Ranked]) -> pa.RecordBatch:
-        counts = [len(one.tails) for one in ranked]
-        sure = [np.full(len(one.tails), np.nan) if one.confidence is None else one.confidence for one in ranked]
-        names, labels = self.graph.entities.names, self._labels
-        asked = pa.array(np.repeat(np.array(heads, dtype=np.int64), counts))
-        tails = pa.array(np.concatenate([one.tails for one in ranked]).astype(np.int64))
-        columns = {
-            "head": names.take(asked),
-            "head_label": labels.take(asked),
-            "rank": pa.array(np.concatenate([np.arange(1, count + 1, dtype=np.int32) for count in counts])),
-            "tail": names.take(tails),
-            "tail_label": labels.take(tails),
-            "score": pa.array(np.concatenate([one.scores for one in ranked]).astype(np.float64)),
-            "confidence": pa.array(np.concatenate(sure), from_pandas=True),
-            "is_known": pa.array(np.concatenate([one.is_known for one in ranked])),
-        }
-        return pa.RecordBatch.from_pydict(columns)
+    def explain(self, head: Reference, tail: Reference, *, examples: Any) -> Explanation:  # noqa: ANN401
+        """Say what carried an answer: print it, or `plot` it."""
+        return explain(self.method, self.support(examples), self.resolve(head), self.resolve(tail))
 
-    @cached_property
-    def _labels(self) -> pa.LargeStringArray:
-        """What to show for each entity."""
-        entities = self.graph.entities
-        return entities.names if entities.labels is None else pa.compute.coalesce(entities.labels, entities.names)
-
-    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score tails, higher is better."""
-        return self.method.score(support, head, np.asarray(tails))
-
-    def explain(self, support: IntArray, head: int, tail: int) -> Explanation:
-        """Say what carried an answer."""
-        return explain(self.method, self.graph, support, head, tail)
-
-    def with_triples(self, triples: Iterable[tuple[str, str, str]]) -> "Answerer":
-        """Return an answerer that knows more triples, given by name, also of new entities; nothing is trained.
+    def with_triples(self, triples: Iterable[tuple[str, str, str]]) -> "Predictor":
+        """Return a predictor that knows more triples, given by name, also of new entities; nothing is trained.
 
         A method with embeddings has none for a new entity: it reads it as one that it does not know, and goes by its
         neighbors. A new entity has the type that its name begins with (`city/lisbon`), if the graph has that type.
         """
-        entry = find_method(self.config.method)
-        if entry.learns and not (self.run / VOCABULARY).exists():
-            raise InputError(f"{self.run}: has no {VOCABULARY}: train it again to add triples")
         background = self.dataset.graph
-        graph = with_types_from_names(background.with_triples(triples), background.num_entities)
+        return self._on(with_types_from_names(background.with_triples(triples), background.num_entities))
+
+    def without_triples(self, triples: Iterable[tuple[str, str, str]]) -> "Predictor":
+        """Return a predictor that does not know some triples, given by name; one that is not there is an error."""
+        return self._on(self.dataset.graph.without_triples(triples))
+
+    def _on(self, graph: KnowledgeGraph) -> "Predictor":
         dataset = replace(self.dataset, graph=graph)
-        method = restore_method(self.config, self.run, dataset, self.device)
-        return replace(self, dataset=dataset, method=method)
+        method = _on_dataset(self.method, dataset, self.shots, self.device)
+        return Predictor.of(dataset, method, self.name, self.shots, self.calibration, self.device)
+
+    def resolve(self, entity: Reference) -> int:
+        """Return the id of an entity given by name, label or id."""
+        return self.index.resolve(entity)
+
+    def support(self, examples: Any, side: Side = "head") -> npt.NDArray[np.int64]:  # noqa: ANN401
+        """Return examples as ids, shape (K, 2): the entity that is asked about first, then the answer."""
+        pairs = [(self.resolve(head), self.resolve(tail)) for head, tail in read_examples(examples)]
+        return np.array(pairs if side == "head" else [pair[::-1] for pair in pairs], dtype=np.int64)
+
+    def candidates(self, support: IntArray, chosen: Candidates | str | Sequence[str] = "open") -> IntArray:
+        """Return, sorted, the entities that could be an answer."""
+        if isinstance(chosen, str) and chosen not in ("open", "all"):
+            chosen = (chosen,)
+        return choose_candidates(self.dataset.graph, support, chosen if isinstance(chosen, str) else tuple(chosen))
+
+    def rank(self, support: IntArray, head: int, pool: IntArray, k: int = 10, include_known: bool = False) -> Ranked:
+        """Rank a pool of candidates for one entity, all of them ids."""
+        return rank_tails(self.method, support, head, pool, k, include_known, self.calibration)
+
+    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+        """Score tails, higher is better, all of them ids; so a predictor can be evaluated like a method."""
+        return self.method.score(support, head, np.asarray(tails))
+
+    def _asked(
+        self, heads: Reference | Iterable[Reference] | None, tails: Reference | Iterable[Reference] | None
+    ) -> tuple[Side, list[int]]:
+        if (heads is None) == (tails is None):
+            raise InputError("give the heads or the tails that are asked about, and not both")
+        side, given = ("head", heads) if heads is not None else ("tail", tails)
+        assert given is not None
+        asked = [self.resolve(entity) for entity in ([given] if isinstance(given, str | int) else given)]
+        if not asked:
+            raise InputError(f"{side}s: give at least one entity to ask about")
+        return side, asked
 
 
-def _find_dataset(config: RunConfig, data: str | None) -> FewShotDataset:
-    try:
-        return load_dataset(data or config.data)
-    except InputError as error:
-        if data is not None:
-            raise
-        raise InputError(f"{error}; if the run's dataset has moved, say where it is now") from None
+def _as_dataset(data: Any) -> FewShotDataset:  # noqa: ANN401 (as in Predictor)
+    if isinstance(data, FewShotDataset):
+        return data
+    if isinstance(data, str) and data in catalog.names():
+        return catalog.load_dataset(data)
+    graph = data if isinstance(data, KnowledgeGraph) else read_graph(data)
+    return FewShotDataset("graph", graph, (), (), ())
+
+
+def _create(name: str, device: str) -> Method:
+    if find_method(name).learns:
+        raise InputError(f"{name} has to learn first: Predictor(graph, train({name!r}, dataset))")
+    return create_method(name, device=device)
+
+
+def _on_dataset(method: Method, dataset: FewShotDataset, shots: int, device: str) -> Method:
+    """Return a method like the given one for another dataset: with its weights, or prepared anew."""
+    if not isinstance(method, TrainableMethod):
+        fresh = method if not is_dataclass(method) else replace(method)
+        fresh.prepare(dataset, shots)
+        return fresh
+    names = TrainedNames(method.graph.entities, method.graph.relations)
+    fresh = type(method)(method.settings, device)
+    fresh.restore(dataset, TrainedWeights(method.module.state_dict(), names, f"the trained {type(method).__name__}"))
+    return fresh

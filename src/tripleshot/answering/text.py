@@ -7,8 +7,9 @@ MAX_NAMED = 3  # items in a line, and lines of a kind
 EVEN = 1.25  # the heaviest is less than this many times the lightest: then none stands out
 
 
-def as_text(explanation: Explanation, graph: KnowledgeGraph) -> str:
+def as_text(explanation: Explanation) -> str:
     """Tell in about a dozen lines what the method weighed most and what joins head and tail in the graph."""
+    graph = explanation.graph
     head, tail = graph.entities.label(explanation.head), graph.entities.label(explanation.tail)
     reasons = [each.text for each in explanation.reasons if each.weight > 0 and each.kind != "start"][: 2 * MAX_NAMED]
     lines = [

@@ -1,0 +1,123 @@
+"""Trained predictors: made by `train`, kept by `save`, found again by `load`."""
+
+from dataclasses import asdict, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tripleshot.answering.predictor import DEFAULT_SHOTS, Predictor
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.errors import InputError
+from tripleshot.evaluation.calibration import load_calibration, save_calibration
+from tripleshot.evaluation.results import command, commit
+from tripleshot.methods import create_method, find_method, settings_of
+from tripleshot.methods.trainable import TrainableMethod
+from tripleshot.training.budget import read_budget
+from tripleshot.training.checkpoints import save_weights
+from tripleshot.training.fit import calibrate_run, fit, train_run
+from tripleshot.training.runs import CONFIG, RunConfig, load_config, load_run, save_config, save_names
+from tripleshot.training.trainer import TrainingCallback
+
+DATA = "data"  # the dataset inside a saved run, so that it can be given away
+
+
+class TrainedPredictor(Predictor):
+    """A predictor that can be saved."""
+
+    def save(self, folder: str | Path) -> None:
+        """Write settings, weights, names, calibration and the dataset itself into a folder that `load` reads."""
+        folder = Path(folder)
+        if (folder / CONFIG).exists():
+            raise InputError(f"{folder}: a run is there already; choose another folder")
+        self.dataset.save(folder / DATA, overwrite=True)
+        about = (self.dataset.name, self.dataset.content_hash, command(), commit())
+        save_names(self.method.graph, folder)
+        if isinstance(self.method, TrainableMethod):
+            save_weights(self.method.module, folder)
+        if self.calibration is not None:
+            save_calibration(self.calibration, folder)
+        save_config(RunConfig(self.name, settings_of(self.method), self.shots, DATA, *about), folder)
+
+
+def train(
+    method: str,
+    dataset: FewShotDataset | str | Path,
+    *,
+    shots: int = DEFAULT_SHOTS,
+    budget: str | float | timedelta | None = None,
+    preset: str = "fast",
+    settings: dict[str, Any] | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    device: str = "cpu",
+    callback: TrainingCallback | None = None,
+) -> TrainedPredictor:
+    """Train a method, choose its weights on the valid tasks, and return it ready to be asked.
+
+    Args:
+        method: its name; `list_methods()` has them all. One that does not learn is only prepared.
+        dataset: background, train tasks to learn from, valid tasks to choose on; or the name or folder of one.
+        shots: K, the number of examples per relation.
+        budget: time to train in, such as "10m", in place of the preset's number of steps.
+        preset: where settings start from.
+        settings: single settings in place of the preset's.
+        folder: where the run is kept, with checkpoints to resume from; None keeps it in memory until `save`.
+        resume: go on with the run in the folder.
+        device: where to compute.
+        callback: is told about every step.
+    """
+    data = dataset if isinstance(dataset, FewShotDataset) else load_dataset(str(dataset))
+    entry = find_method(method)
+    chosen = settings or {}
+    if entry.learns:
+        base = entry.preset(preset)
+        if unknown := chosen.keys() - entry.setting_names():
+            raise InputError(f"{method} has no setting {', '.join(sorted(unknown))}")
+        chosen = asdict(replace(base, **chosen))
+    seconds = read_budget(budget)
+    if folder is None:
+        trained = create_method(method, chosen, device)
+        fit(trained, data, shots, budget=seconds, callback=callback)
+        calibration = calibrate_run(trained, data, shots)
+    else:
+        kept = {"data": "" if isinstance(dataset, FewShotDataset) else str(dataset), "device": device}
+        folder = Path(folder)
+        trained = train_run(
+            method, data, shots, folder, **kept, settings=chosen, resume=resume, budget=seconds, callback=callback
+        )
+        shots = load_config(folder).shots
+        calibration = calibrate_run(trained, data, shots, folder)
+    made = TrainedPredictor.of(data, trained, method, shots, calibration, device)
+    assert isinstance(made, TrainedPredictor)
+    return made
+
+
+def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> TrainedPredictor:
+    """Return what `train` or `save` has written, ready to be asked.
+
+    Args:
+        folder: of the run.
+        data: the dataset, if it is no longer where it was. It may have changed since: names are what counts.
+        device: where to compute.
+    """
+    folder = Path(folder)
+    config = load_config(folder)
+    dataset = data if isinstance(data, FewShotDataset) else _find_dataset(folder, config, data)
+    method, config = load_run(folder, dataset, device, same_data=False)
+    made = TrainedPredictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
+    assert isinstance(made, TrainedPredictor)
+    return made
+
+
+def _find_dataset(folder: Path, config: RunConfig, data: str | Path | None) -> FewShotDataset:
+    own = folder / DATA
+    if data is None and own.exists():
+        return load_dataset(str(own))
+    try:
+        return load_dataset(str(data or config.data))
+    except InputError as error:
+        if data is not None:
+            raise
+        hint = "say where it is now: data=... in Python, --data on the command line"
+        raise InputError(f"{error}; if the run's dataset has moved, {hint}") from None
