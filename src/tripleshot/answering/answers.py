@@ -123,7 +123,9 @@ def as_batch(
     names, labels = graph.entities.names, _labels(graph.entities)
     ranks = [np.empty(0, np.int32), *(np.arange(1, count + 1, dtype=np.int32) for count in counts)]
     scores = [np.empty(0), *(ranked.scores for ranked in rankings)]
-    unknown = (np.full(len(ranked.tails), np.nan) if ranked.confidence is None else ranked.confidence for ranked in rankings)
+    unknown = (
+        np.full(len(ranked.tails), np.nan) if ranked.confidence is None else ranked.confidence for ranked in rankings
+    )
     columns = {
         **({"head_id": heads} if ids else {}),
         "head": names.take(heads),

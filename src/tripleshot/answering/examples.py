@@ -63,7 +63,8 @@ def read_lines(path: Path, columns: int) -> list[tuple[str, ...]]:
             continue
         if len(cells) != columns or not all(cells):
             expected = "one entity" if columns == 1 else "head, tab, tail"
-            raise InputError(f"{path}:{number}: expected {expected}, found {'\t'.join(line)[:80]!r}")
+            found = "\t".join(line)[:80]
+            raise InputError(f"{path}:{number}: expected {expected}, found {found!r}")
         rows.append(cells)
     return rows
 

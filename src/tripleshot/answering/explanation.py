@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray, IntArray
-from tripleshot.graph.connections import Connection, find_connections, inverse
+from tripleshot.graph.connections import Connection, find_connections
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.protocol import Attention, AttentiveMethod, ExplainingMethod, Method, Neighborhood, Reason
 
@@ -183,6 +183,7 @@ def _attention_to_pairs(seen: Attention) -> tuple[FloatArray | None, FloatArray 
 
 
 def first_neighbors(graph: KnowledgeGraph, entity: int) -> Neighborhood:
+    """Return the first neighbors of an entity in file order, for a method that weighs none."""
     relations, entities = (column[:MAX_UNWEIGHED] for column in graph.adjacency.edges(entity))
     return Neighborhood(relations, entities, len(entities))
 
@@ -210,7 +211,7 @@ def _through(graph: KnowledgeGraph, center: int, around: Neighborhood) -> list[i
     through = []
     for i, (relation, entity) in enumerate(edges):
         relations, others = graph.adjacency.edges(entity)
-        owners = others[np.isin(others, middles) & (relations == inverse(graph, relation))]
+        owners = others[np.isin(others, middles) & (relations == graph.inverse(relation))]
         able = [middle for middle in middles if middle in owners]
         through.append(able[min(edges[:i].count(edges[i]), len(able) - 1)])
     return through
@@ -224,14 +225,14 @@ def _token_labels(graph: KnowledgeGraph, seen: Attention, head: int, tail: int) 
     """Name the tokens of a context from left to right; an arrow says which way a relation reads."""
 
     def relation_label(relation: int) -> str:
-        label = graph.relations.label(relation % graph.num_relations)
-        return f"← {label}" if relation >= graph.num_relations else f"{label} →"
+        label = graph.relations.label(graph.base(relation))
+        return f"← {label}" if graph.is_inverse(relation) else f"{label} →"
 
     def pairs(around: Neighborhood) -> list[tuple[int, str]]:
         entities = map(graph.entities.label, around.entities.tolist())
         return list(zip(around.relations.tolist(), entities, strict=True))
 
-    before = [(entity, relation_label(inverse(graph, relation))) for relation, entity in pairs(seen.of_head)[::-1]]
+    before = [(entity, relation_label(graph.inverse(relation))) for relation, entity in pairs(seen.of_head)[::-1]]
     after = [(relation_label(relation), entity) for relation, entity in pairs(seen.of_tail)]
     center = (graph.entities.label(head), NEW_RELATION, graph.entities.label(tail))
     return (*chain(*before), *center, *chain(*after))

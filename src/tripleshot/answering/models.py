@@ -1,43 +1,20 @@
-"""Trained predictors: made by `train`, kept by `save`, found again by `load`."""
+"""Trained predictors: made by `train`, kept by `Predictor.save`, found again by `load`."""
 
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tripleshot.answering.predictor import DEFAULT_SHOTS, Predictor
+from tripleshot.answering.predictor import DATA, DEFAULT_SHOTS, Predictor
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
-from tripleshot.evaluation.calibration import load_calibration, save_calibration
-from tripleshot.evaluation.results import command, commit
-from tripleshot.methods import create_method, find_method, settings_of
-from tripleshot.methods.trainable import TrainableMethod
+from tripleshot.evaluation.calibration import load_calibration
+from tripleshot.methods import create_method, find_method
 from tripleshot.training.budget import read_budget
-from tripleshot.training.checkpoints import save_weights
 from tripleshot.training.fit import calibrate_run, fit, train_run
-from tripleshot.training.runs import CONFIG, RunConfig, load_config, load_run, save_config, save_names
+from tripleshot.training.runs import RunConfig, load_config, load_run
 from tripleshot.training.trainer import TrainingCallback
-
-DATA = "data"  # the dataset inside a saved run, so that it can be given away
-
-
-class TrainedPredictor(Predictor):
-    """A predictor that can be saved."""
-
-    def save(self, folder: str | Path) -> None:
-        """Write settings, weights, names, calibration and the dataset itself into a folder that `load` reads."""
-        folder = Path(folder)
-        if (folder / CONFIG).exists():
-            raise InputError(f"{folder}: a run is there already; choose another folder")
-        self.dataset.save(folder / DATA, overwrite=True)
-        about = (self.dataset.name, self.dataset.content_hash, command(), commit())
-        save_names(self.method.graph, folder)
-        if isinstance(self.method, TrainableMethod):
-            save_weights(self.method.module, folder)
-        if self.calibration is not None:
-            save_calibration(self.calibration, folder)
-        save_config(RunConfig(self.name, settings_of(self.method), self.shots, DATA, *about), folder)
 
 
 def train(
@@ -52,7 +29,7 @@ def train(
     resume: bool = False,
     device: str = "cpu",
     callback: TrainingCallback | None = None,
-) -> TrainedPredictor:
+) -> Predictor:
     """Train a method, choose its weights on the valid tasks, and return it ready to be asked.
 
     Args:
@@ -88,12 +65,10 @@ def train(
         )
         shots = load_config(folder).shots
         calibration = calibrate_run(trained, data, shots, folder)
-    made = TrainedPredictor.of(data, trained, method, shots, calibration, device)
-    assert isinstance(made, TrainedPredictor)
-    return made
+    return Predictor.of(data, trained, method, shots, calibration, device)
 
 
-def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> TrainedPredictor:
+def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:
     """Return what `train` or `save` has written, ready to be asked.
 
     Args:
@@ -105,9 +80,7 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
     config = load_config(folder)
     dataset = data if isinstance(data, FewShotDataset) else _find_dataset(folder, config, data)
     method, config = load_run(folder, dataset, device, same_data=False)
-    made = TrainedPredictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
-    assert isinstance(made, TrainedPredictor)
-    return made
+    return Predictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
 
 
 def _find_dataset(folder: Path, config: RunConfig, data: str | Path | None) -> FewShotDataset:

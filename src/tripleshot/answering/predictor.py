@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,20 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets import catalog
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
-from tripleshot.evaluation.calibration import Calibration
+from tripleshot.evaluation.calibration import Calibration, save_calibration
+from tripleshot.evaluation.results import command, commit
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph
 from tripleshot.graph.search import NameIndex
 from tripleshot.graph.types import with_types_from_names
-from tripleshot.methods import create_method, find_method
+from tripleshot.methods import create_method, find_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import TrainableMethod, TrainedNames, TrainedWeights
+from tripleshot.training.checkpoints import save_weights
+from tripleshot.training.runs import CONFIG, RunConfig, save_config, save_names
 
 HEADS_PER_BATCH = 32
+DATA = "data"  # the dataset inside a saved run, so that it can be given away
 DEFAULT_METHOD = "evidence"
 DEFAULT_SHOTS = 5
 
@@ -184,6 +189,20 @@ class Predictor:
         dataset = replace(self.dataset, graph=graph)
         method = _on_dataset(self.method, dataset, self.shots, self.device)
         return Predictor.of(dataset, method, self.name, self.shots, self.calibration, self.device)
+
+    def save(self, folder: str | Path) -> None:
+        """Write settings, weights, names, calibration and the dataset itself into a folder that `load` reads."""
+        folder = Path(folder)
+        if (folder / CONFIG).exists():
+            raise InputError(f"{folder}: a run is there already; choose another folder")
+        self.dataset.save(folder / DATA, overwrite=True)
+        save_names(self.graph, folder)
+        if isinstance(self.method, TrainableMethod):
+            save_weights(self.method.module, folder)
+        if self.calibration is not None:
+            save_calibration(self.calibration, folder)
+        about = (self.dataset.name, self.dataset.content_hash, command(), commit())
+        save_config(RunConfig(self.name, settings_of(self.method), self.shots, DATA, *about), folder)
 
     def resolve(self, entity: Reference) -> int:
         """Return the id of an entity given by name, label or id."""

@@ -43,7 +43,7 @@ def choose_candidates(graph: KnowledgeGraph, support: IntArray, chosen: Candidat
         return np.arange(graph.num_entities)
     if graph.types is None:
         raise InputError("the entities have no types: candidates are 'open' or 'all'")
-    for name in chosen:
+    for name in (chosen := tuple(dict.fromkeys(chosen))):
         if name not in graph.types.names:
             raise InputError(f"no entity is of type {name!r}{nearest(name, graph.types.names)}")
     return graph.types.members(np.array([graph.types.names.index(name) for name in chosen], dtype=np.int64))
@@ -54,23 +54,23 @@ def rank_tails(
     support: IntArray,
     head: int,
     pool: IntArray,
-    top: int,
-    with_known: bool = False,
+    k: int,
+    include_known: bool = False,
     calibration: Calibration | None = None,
 ) -> Ranked:
     """Score a pool of candidates and keep the best.
 
     Confidence is a matter of the candidates that are not known yet; what the examples say is certain.
     """
-    if top < 1:
-        raise InputError(f"top: expected one answer or more, found {top}")
+    if k < 1:
+        raise InputError(f"k: expected one answer or more, found {k}")
     tails = exclude_known(support, head, pool)
     num_unknown = len(tails)
-    if with_known:
+    if include_known:
         said = np.unique(support[support[:, 0] == head, 1])
         tails = np.concatenate([tails, said[np.isin(said, pool)]])
     scores = method.score(support, head, tails)
-    best = _best(scores, top)
+    best = _best(scores, k)
     confidence = None
     if calibration is not None:
         confidence = np.ones(len(tails))
@@ -79,9 +79,9 @@ def rank_tails(
     return Ranked(tails[best], scores[best], confidence, best >= num_unknown, len(tails))
 
 
-def _best(scores: FloatArray, top: int) -> npt.NDArray[np.int64]:
+def _best(scores: FloatArray, k: int) -> npt.NDArray[np.int64]:
     """Return the places of the highest scores, the first among equals first, without sorting millions."""
     places = np.arange(len(scores))
-    if top < len(scores):
-        places = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
-    return places[np.argsort(-scores[places], kind="stable")][:top]
+    if k < len(scores):
+        places = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
+    return places[np.argsort(-scores[places], kind="stable")][:k]

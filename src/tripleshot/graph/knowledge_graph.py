@@ -187,6 +187,28 @@ class KnowledgeGraph:
             None if self.types is None else self.types.extended(len(entities)),
         )
 
+    def without_triples(self, triples: Iterable[tuple[str, str, str]]) -> "KnowledgeGraph":
+        """Return the graph without some triples, given by name; entities and relations stay.
+
+        Raises:
+            InputError: a triple that the graph does not have.
+        """
+        columns = heads, middles, tails = _columns(triples)
+        found = (self.entities.find(heads), self.relations.find(middles), self.entities.find(tails))
+        dropped = np.stack(found, axis=1)
+        pairs = dropped[:, 0].astype(np.int64) * self.num_entities + dropped[:, 2]
+        near = np.flatnonzero(np.isin(self.pair_keys(), pairs))
+        known = np.stack([self.head_ids[near], self.relation_ids[near], self.tail_ids[near]], axis=1)
+        _, same = np.unique(np.concatenate([known, dropped]), axis=0, return_inverse=True)
+        same = same.ravel()
+        for place in np.flatnonzero(~np.isin(same[len(near) :], same[: len(near)]))[:1].tolist():
+            named = ", ".join(repr(column[place].as_py()) for column in columns)
+            raise InputError(f"the graph does not have the triple ({named})")
+        kept = np.ones(self.num_triples, dtype=bool)
+        kept[near[np.isin(same[: len(near)], same[len(near) :])]] = False
+        ids = (self.head_ids[kept], self.relation_ids[kept], self.tail_ids[kept])
+        return KnowledgeGraph(self.entities, self.relations, *ids, self.types)
+
     def with_relations(
         self, names: Sequence[str], labels: Mapping[str, str], heads: IntArray, relations: IntArray, tails: IntArray
     ) -> "KnowledgeGraph":
