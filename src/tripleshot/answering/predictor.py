@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import is_dataclass, replace
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -87,8 +88,8 @@ class Predictor:
             self.name, self.method = method, _create(method, device)
             self.method.prepare(self.dataset, self.shots)
         else:
-            given = trained.method if trained else method
-            self.name = trained.name if trained else type(given).__name__
+            given = method.method if isinstance(method, Predictor) else method
+            self.name = method.name if isinstance(method, Predictor) else type(given).__name__
             self.method = _on_dataset(given, self.dataset, self.shots, device)
 
     @classmethod
@@ -215,9 +216,10 @@ class Predictor:
 
     def candidates(self, support: IntArray, chosen: Candidates | str | Sequence[str] = "open") -> IntArray:
         """Return, sorted, the entities that could be an answer."""
-        if isinstance(chosen, str) and chosen not in ("open", "all"):
-            chosen = (chosen,)
-        return choose_candidates(self.dataset.graph, support, chosen if isinstance(chosen, str) else tuple(chosen))
+        kinds: Candidates = "open" if chosen == "open" else "all" if chosen == "all" else ()
+        if kinds == ():
+            kinds = (chosen,) if isinstance(chosen, str) else tuple(chosen)
+        return choose_candidates(self.dataset.graph, support, kinds)
 
     def rank(self, support: IntArray, head: int, pool: IntArray, k: int = 10, include_known: bool = False) -> Ranked:
         """Rank a pool of candidates for one entity, all of them ids."""
@@ -243,7 +245,7 @@ class Predictor:
 def _as_dataset(data: Any) -> FewShotDataset:  # noqa: ANN401 (as in Predictor)
     if isinstance(data, FewShotDataset):
         return data
-    if isinstance(data, str) and data in catalog.names():
+    if isinstance(data, str) and data in catalog.dataset_names():
         return catalog.load_dataset(data)
     graph = data if isinstance(data, KnowledgeGraph) else read_graph(data)
     return FewShotDataset("graph", graph, (), (), ())
@@ -258,7 +260,7 @@ def _create(name: str, device: str) -> Method:
 def _on_dataset(method: Method, dataset: FewShotDataset, shots: int, device: str) -> Method:
     """Return a method like the given one for another dataset: with its weights, or prepared anew."""
     if not isinstance(method, TrainableMethod):
-        fresh = method if not is_dataclass(method) else replace(method)
+        fresh = copy(method)
         fresh.prepare(dataset, shots)
         return fresh
     names = TrainedNames(method.graph.entities, method.graph.relations)

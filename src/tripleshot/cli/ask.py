@@ -1,24 +1,23 @@
 """`tripleshot ask`."""
 
 import json as json_text
-import time
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 from rich.markup import escape
 from rich.table import Table
 
-from tripleshot.answering.explaining import as_text
+from tripleshot.answering.answers import Answer, Answers
+from tripleshot.answering.examples import Pair, read_examples, read_references
+from tripleshot.answering.explanation import Explanation
 from tripleshot.answering.export import check_suffix, write_answers
-from tripleshot.answering.predictor import Answer, Answerer
+from tripleshot.answering.models import load
+from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates
-from tripleshot.arrays import IntArray
 from tripleshot.cli.display import console, progress_bar
-from tripleshot.datasets.dataset import exclude_known
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph
@@ -42,7 +41,7 @@ def ask_command(
     picture: Path | None = None,
     json: Flag = False,
     out: Path | None = None,
-    add: Path | None = None,
+    add: Annotated[list[Path] | None, Parameter(negative=())] = None,
     data: str | None = None,
     device: str = "cpu",
 ) -> None:
@@ -82,137 +81,71 @@ def ask_command(
     out
         Write the answers to this .parquet, .tsv or .csv file, however many heads there are.
     add
-        Triples that the graph did not have, also about new entities, in any format that can be read.
+        Triples that the graph did not have, also about new entities, in any format that can be read; give several.
     data
         The run's dataset, if it is no longer where it was.
     device
         cpu, cuda, cuda:1, mps, ...
     """
-    examples = [*map(_split, pairs or []), *(_read_lines(pairs_file, 2) if pairs_file else [])]
-    asked = [*(head or []), *(line for (line,) in (_read_lines(heads, 1) if heads else []))]
+    examples: list[Pair] = [*map(_split, pairs or []), *(read_examples(pairs_file) if pairs_file else [])]
+    asked = [*(head or []), *(read_references(heads) if heads else [])]
     if not examples or not asked:
         raise InputError('say what to ask: --example "HEAD | TAIL" or --examples FILE, and --head NAME or --heads FILE')
     if out:
         check_suffix(out)
-    answerer = Answerer.load(run, data, device)
-    if add:
-        answerer = answerer.with_triples(_named(read_graph(add)))
-    support = answerer.support((first, last) for first, last in examples)
-    questions = [answerer.index.resolve(name) for name in asked]
-    asking = Asking(answerer, support, top, _candidates(candidates), with_known)
+    predictor = load(run, data, device)
+    for file in add or ():
+        predictor = predictor.with_triples(read_graph(file).triples())
+    asking = {"examples": examples, "k": top, "candidates": _candidates(candidates), "include_known": with_known}
     if out:
         with progress_bar("answering") as progress:
-            batches = answerer.answer_many(support, questions, top, asking.candidates, with_known)
-            write_answers(batches, out, lambda done: progress(done, len(questions)))
-        console.print(f"{len(questions):,} heads asked about; the answers are in {out}")
-    elif json:
-        console.out(json_text.dumps(asking.document(questions, explain), ensure_ascii=False))
+            write_answers(predictor.predict_batches(asked, **asking), out, lambda done: progress(done, len(asked)))
+        console.print(f"{len(asked):,} heads asked about; the answers are in {out}")
+        return
+    answers = predictor.predict(asked, **asking)
+    explanations = _explain_best(predictor, answers, examples) if explain or picture else []
+    if json:
+        document = answers.to_dict()
+        for result, explanation in zip(document["results"], explanations, strict=False):
+            result |= {"text": str(explanation)} if explain and explanation else {}
+        console.out(json_text.dumps(document, ensure_ascii=False))
     else:
-        asking.show(questions, explain)
-    if picture:
-        asking.draw(questions[0], picture)
+        show_answers(answers, explanations if explain else [])
+    if picture and explanations and explanations[0] is not None:
+        _draw(explanations[0], picture)
 
 
-@dataclass(frozen=True, eq=False)
-class Asking:
-    """What is asked about every head.
-
-    Attributes:
-        answerer: who is asked.
-        support: shape (K, 2), the examples.
-        top: how many answers.
-        candidates: what could be an answer.
-        with_known: whether what the examples say about the head is ranked, too.
-    """
-
-    answerer: Answerer
-    support: IntArray
-    top: int
-    candidates: Candidates
-    with_known: bool
-
-    def answers(self, head: int) -> list[Answer]:
-        """Return the best answers."""
-        return self.answerer.answer(self.support, head, self.top, self.candidates, self.with_known)
-
-    def explain(self, head: int, tail: int) -> str:
-        """Say what carried an answer."""
-        return as_text(self.answerer.explain(self.support, head, tail), self.answerer.graph)
-
-    def show(self, heads: list[int], explain: bool) -> None:
-        """Print a table for each head."""
-        for head in heads:
-            found = self.answers(head)
-            console.print(_answers_table(self.answerer.graph, head, found))
-            if explain and found:
-                console.print(self.explain(head, found[0].entity), markup=False)
-        if self.answerer.calibration is None:
-            console.print("no confidence: it takes two valid tasks, and a run that was trained to its end", style="dim")
-
-    def document(self, heads: list[int], explain: bool) -> dict[str, Any]:
-        """Return what the server answers to POST /answer; with a text for each head when asked to explain."""
-        started = time.perf_counter()
-        results = [self._result(head, explain) for head in heads]
-        return {"results": results, "seconds": round(time.perf_counter() - started, 3)}
-
-    def _result(self, head: int, explain: bool) -> dict[str, Any]:
-        graph, found = self.answerer.graph, self.answers(head)
-        pool = self.answerer.candidates(self.support, self.candidates)
-        ranked = np.setdiff1d(pool, [head]) if self.with_known else exclude_known(self.support, head, pool)
-        answers = [
-            {
-                "rank": one.rank,
-                "entity": _entity(graph, one.entity),
-                "score": one.score,
-                "confidence": one.confidence,
-                "is_known": one.is_known,
-            }
-            for one in found
-        ]
-        text = {"text": self.explain(head, found[0].entity)} if explain and found else {}
-        return {"head": _entity(graph, head), "num_candidates": len(ranked), "answers": answers, **text}
-
-    def draw(self, head: int, picture: Path) -> None:
-        """Draw what carried the best answer: its neighbors and, where the method has any, its attention."""
-        from tripleshot.answering.plots import draw_attention, draw_neighbors  # nobody else waits for matplotlib
-
-        for best in self.answers(head)[:1]:
-            explanation = self.answerer.explain(self.support, head, best.entity)
-            draw_neighbors(explanation, self.answerer.graph, picture.with_stem(f"{picture.stem}-neighbors"))
-            if explanation.attention is not None:
-                draw_attention(explanation, self.answerer.graph, picture.with_stem(f"{picture.stem}-attention"))
+def _explain_best(predictor: Predictor, answers: Answers, examples: list[Pair]) -> list[Explanation | None]:
+    """Explain the best answer for each head; None where there is no answer."""
+    return [
+        predictor.explain(head, found[0].id, examples=examples) if found else None
+        for head, found in zip(answers.asked, answers, strict=True)
+    ]
 
 
-def _split(example: str) -> tuple[str, ...]:
+def show_answers(answers: Answers, explanations: Sequence[Explanation | None] = ()) -> None:
+    """Print a table for each entity that was asked about, and what carried its best answer."""
+    for place, (head, found) in enumerate(zip(answers.asked, answers, strict=True)):
+        console.print(_answers_table(answers.graph, head, found))
+        if place < len(explanations) and explanations[place] is not None:
+            console.print(str(explanations[place]), markup=False)
+    if all(one.confidence is None for found in answers for one in found):
+        console.print("no confidence: it takes two valid tasks, and a run that was trained to its end", style="dim")
+
+
+def _draw(explanation: Explanation, picture: Path) -> None:
+    """Draw what carried an answer: its neighbors and, where the method has any, its attention."""
+    explanation.plot(picture.with_stem(f"{picture.stem}-neighbors"))
+    if explanation.attention is not None:
+        explanation.plot(picture.with_stem(f"{picture.stem}-attention"), kind="attention")
+
+
+def _split(example: str) -> Pair:
     """Take "HEAD | TAIL" apart; names may have a bar without spaces around it."""
     parts = example.split(" | ") if " | " in example else example.split("|")
     if len(parts) != 2 or not all(part.strip() for part in parts):
         raise InputError(f'--example: expected "HEAD | TAIL", found {example!r}')
     return parts[0].strip(), parts[1].strip()
-
-
-def _read_lines(path: Path, columns: int) -> list[tuple[str, ...]]:
-    """Read a file with so many names on each line, separated by tabs."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        cells = tuple(cell.strip() for cell in line.split("\t"))
-        if not line.strip():
-            continue
-        if len(cells) != columns or not all(cells):
-            expected = "one entity" if columns == 1 else "head, tab, tail"
-            raise InputError(f"{path}:{number}: expected {expected}, found {line[:80]!r}")
-        rows.append(cells)
-    return rows
-
-
-def _named(graph: KnowledgeGraph) -> list[tuple[str, str, str]]:
-    entities, relations = graph.entities.names, graph.relations.names
-    columns = (entities.take(graph.head_ids), relations.take(graph.relation_ids), entities.take(graph.tail_ids))
-    return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
 def _candidates(given: list[str] | None) -> Candidates:
@@ -240,7 +173,3 @@ def _answers_table(graph: KnowledgeGraph, head: int, found: list[Answer]) -> Tab
 def _bar(share: float) -> str:
     filled = round(share * BAR)
     return f"[cyan]{'█' * filled}[/cyan][dim]{'░' * (BAR - filled)}[/dim] {share:4.0%}"
-
-
-def _entity(graph: KnowledgeGraph, entity: int) -> dict[str, Any]:
-    return {"id": entity, "name": graph.entities.name(entity), "label": graph.entities.label(entity)}

@@ -4,10 +4,9 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 from rich.panel import Panel
 
-from tripleshot.answering.predictor import answer
+from tripleshot.answering.predictor import Predictor
 from tripleshot.cli.display import console, long_tail_lines, metrics_table, progress_bar, statistics_table
 from tripleshot.cli.train import training_display
 from tripleshot.datasets.catalog import ATLAS, load_atlas
@@ -117,16 +116,17 @@ def compare_methods(dataset: FewShotDataset, methods: dict[str, Method]) -> None
 def show_question(dataset: FewShotDataset, question: Question, methods: dict[str, Method]) -> None:
     """Print five examples of a relation, a question, and the best answers of two methods, with reasons if they can."""
     entities, task = dataset.graph.entities, dataset.task(question.relation)
-    support = np.stack([entities.ids(question.examples), entities.ids(question.examples.values())], axis=1)
+    pairs = list(question.examples.items())
+    named = ((entities.label(entities.id(name)) for name in pair) for pair in pairs)
+    console.print(Panel("\n".join(map("  →  ".join, named)), title=f"five examples of “{task.label}”", expand=False))
     head = entities.id(question.asked)
-    examples = "\n".join(f"{entities.label(first)}  →  {entities.label(last)}" for first, last in support.tolist())
-    console.print(Panel(examples, title=f"five examples of “{task.label}”", expand=False))
     console.print(f"[bold]{task.question.format(head=entities.label(head))}[/bold]")
     truth = task.known_tails(head).tolist()
     for name in ("rscl", "evidence-net"):
         console.print(name, style="cyan")
-        for found in answer(methods[name], dataset.graph, support, head, top=3, with_reasons=True):
-            mark = "  [green]✓ true[/green]" if found.entity in truth else ""
+        predictor = Predictor.of(dataset, methods[name], name, SHOTS)
+        for found in predictor.predict(head, examples=pairs, k=3)[0]:
+            mark = "  [green]✓ true[/green]" if found.id in truth else ""
             console.print(f"  {found.rank}. [bold]{found.label}[/bold]{mark}")
-            for reason in found.reasons[:1]:
+            for reason in predictor.explain(head, found.id, examples=pairs).reasons[:1]:
                 console.print(f"     {reason.text}", style="dim")

@@ -4,7 +4,7 @@ The background graph G' of the paper (section III). It is immutable: what is der
 is first asked for. A triple costs 12 bytes as ids and 16 more once neighbors are asked for (both directions).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar, overload
@@ -166,6 +166,12 @@ class KnowledgeGraph:
             self.tail_ids[rows],
             self.types,
         )
+
+    def triples(self) -> Iterator[tuple[str, str, str]]:
+        """Give the triples by name, in file order."""
+        entities, relations = self.entities.names, self.relations.names
+        columns = (entities.take(self.head_ids), relations.take(self.relation_ids), entities.take(self.tail_ids))
+        return zip(*(column.to_pylist() for column in columns), strict=True)
 
     def with_triples(self, triples: Iterable[tuple[str, str, str]]) -> "KnowledgeGraph":
         """Return the graph with more triples, given by name; what it has already is left as it is.

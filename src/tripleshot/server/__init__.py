@@ -1,4 +1,4 @@
-"""The HTTP API and the page: an `Answerer` behind FastAPI."""
+"""The HTTP API and the page: a `Predictor` behind FastAPI."""
 
 from tripleshot.errors import InputError
 

@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
-from tripleshot.answering.predictor import Answerer
+from tripleshot.answering.predictor import Predictor
 from tripleshot.server import schemas
 from tripleshot.server.errors import add_handlers, documented
 from tripleshot.server.limits import Limits
@@ -25,15 +25,15 @@ WEB = Path(__file__).parent / "static"
 LOOKUP_WORKERS = 2
 
 
-def create_app(answerer: Answerer, limits: Limits, token: str | None) -> FastAPI:
-    """Make the application that serves an answerer.
+def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastAPI:
+    """Make the application that serves an predictor.
 
     Args:
-        answerer: what is asked.
+        predictor: what is asked.
         limits: how much a request may ask for.
         token: what requests must carry as a bearer token; None lets everyone in.
     """
-    service = Service(answerer, limits)
+    service = Service(predictor, limits)
     scoring, lookup = Workers(limits.workers, limits.max_waiting), Workers(LOOKUP_WORKERS, limits.max_waiting)
     metrics = Metrics(scoring)
     routes = APIRouter()
@@ -87,12 +87,12 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
         return answers
 
     @routes.post("/explain", responses=documented(400, 413, 422, 503, 504))
-    async def explain(why: schemas.Why) -> schemas.Explained:
+    async def explain(request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """Say what carried an answer."""
 
-        def work(_: Callable[[], bool]) -> schemas.Explained:
+        def work(_: Callable[[], bool]) -> schemas.ExplainResponse:
             with metrics.scoring.time():
-                return service.explain(why)
+                return service.explain(request)
 
         return await scoring.run(work)
 

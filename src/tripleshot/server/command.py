@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from cyclopts.types import Port
 from rich.console import Console
 
-from tripleshot.answering.predictor import Answerer
+from tripleshot.answering.models import load
 from tripleshot.errors import InputError
 from tripleshot.server import Limits, create_app, serve
 
@@ -52,8 +52,7 @@ def serve_command(
     messages = Console(stderr=True, soft_wrap=True, highlight=False)
     if token is None and not _is_loopback(host):
         messages.print(f"[yellow]warning:[/yellow] {host} can be reached by others, and there is no --token")
-    answerer = Answerer.load(run, data, device)
-    serve(create_app(answerer, limits, token), host, port, limits)
+    serve(create_app(load(run, data, device), limits, token), host, port, limits)
 
 
 def _is_loopback(host: str) -> bool:

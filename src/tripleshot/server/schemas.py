@@ -48,7 +48,7 @@ class Question(Request):
     )
 
 
-class Why(Request):
+class ExplainRequest(Request):
     """Examples of a relation, and the answer to explain."""
 
     examples: list[Pair]
@@ -119,7 +119,7 @@ class NeighborWeight(BaseModel):
     attention: float | None
 
 
-class Joining(BaseModel):
+class Path(BaseModel):
     """A link or a path from head to tail in the graph."""
 
     relations: list[Relation]
@@ -134,7 +134,7 @@ class Evidence(BaseModel):
     weight: float
 
 
-class Explained(BaseModel):
+class ExplainResponse(BaseModel):
     """What carried an answer."""
 
     head: Entity
@@ -142,7 +142,7 @@ class Explained(BaseModel):
     score: float
     examples: list[ExampleWeight]
     neighbors: list[NeighborWeight]
-    connections: list[Joining]
+    connections: list[Path]
     reasons: list[Evidence]
     text: str
     tokens: list[str]

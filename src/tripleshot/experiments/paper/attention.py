@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tripleshot.answering.explaining import Explanation, as_text, explain
-from tripleshot.answering.explanation import WeightedNeighbor
+from tripleshot.answering.explanation import Explanation, WeightedNeighbor, explain
 from tripleshot.answering.plots import draw_attention, draw_neighbors
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
@@ -54,13 +53,13 @@ def attention_report(dataset: FewShotDataset, run: Path, triple: Triple) -> Repo
     head, tail = index.resolve(triple.head), index.resolve(triple.tail)
     is_other = (task.pairs != np.array([head, tail])).any(axis=1)
     graph = method.graph
-    explanation = explain(method, graph, task.pairs[is_other][: config.shots], head, tail)
+    explanation = explain(method, task.pairs[is_other][: config.shots], head, tail)
     pictures = [
-        Picture("local-weights", "The direct neighbors of the triple.", lambda p: draw_neighbors(explanation, graph, p))
+        Picture("local-weights", "The direct neighbors of the triple.", lambda p: draw_neighbors(explanation, p))
     ]
     if explanation.attention is not None:
         caption = "The attention map of the global encoder: each token (row) attends to each other (column)."
-        drawing = Picture("attention-map", caption, lambda path: draw_attention(explanation, graph, path))
+        drawing = Picture("attention-map", caption, lambda path: draw_attention(explanation, path))
         pictures.insert(0, drawing)
     asked = f"({graph.entities.label(head)}, {task.label or task.name}, {graph.entities.label(tail)})"
     return Report(
@@ -79,7 +78,7 @@ def attention_report(dataset: FewShotDataset, run: Path, triple: Triple) -> Repo
             "data_hash": config.data_hash,
             "seed": config.settings.get("seed", 0),
             "score": explanation.score,
-            "text": as_text(explanation, graph),
+            "text": str(explanation),
             "tokens": list(explanation.tokens),
             "attention": None if explanation.attention is None else np.round(explanation.attention, 5).tolist(),
         },
