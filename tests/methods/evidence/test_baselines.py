@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from graphs import make_graph
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.vocabulary import Vocabulary
 from tripleshot.methods import create_method
@@ -12,24 +11,10 @@ from tripleshot.methods.protocol import ExplainingMethod
 from tripleshot.training.fit import fit
 
 
-@pytest.fixture
-def graph():
-    return make_graph(
-        [
-            ("ann", "plays for", "reds"),
-            ("bob", "plays for", "blues"),
-            ("cid", "plays for", "reds"),
-            ("reds", "in league", "north"),
-            ("blues", "in league", "south"),
-            ("cid", "met", "south"),
-        ]
-    )
-
-
 def fitted(name, graph) -> ExplainingMethod:
     method = create_method(name)
-    assert isinstance(method, ExplainingMethod)
     fit(method, FewShotDataset("d", graph, (), (), ()), 2)
+    assert isinstance(method, ExplainingMethod)
     return method
 
 

@@ -4,6 +4,7 @@ These take seconds, explain themselves, and are the floor that any neural model 
 the test answers are already joined to the query's head by some background edge.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,12 +13,14 @@ import numpy.typing as npt
 from tripleshot.arrays import FloatArray, IntArray, lookup
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.evidence.path_rules import PathRules, PathTypes, mine_path_rules, path_scores, walk
+from tripleshot.methods.evidence.path_rules import PathRules, mine_path_rules, path_scores
+from tripleshot.methods.evidence.reasons import degree_sentence, link_sentences, path_sentences, support_sentences
+from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.protocol import Reason
 
 
 def degree_share(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.float64]:
-    """Return the degree of each tail as a share below one: the last word between otherwise equal tails."""
+    """Return the degree of each tail as a share below one: it decides between otherwise equal tails."""
     return graph.degrees[tails] / (graph.degrees.max(initial=0) + 1)
 
 
@@ -33,150 +36,107 @@ def is_linked(graph: KnowledgeGraph, head: int, tails: IntArray) -> npt.NDArray[
     return np.isin(tails, graph.adjacency.edges(head)[1])
 
 
+@dataclass(frozen=True)
+class EvidenceWeights:
+    """How much each kind of evidence counts in a sum; 0 leaves it out.
+
+    Attributes:
+        link: of an edge between head and tail, however many there are.
+        support: of a tail that all examples have; one that some have gets their share of it.
+        path: of the rules' own weights.
+        degree: of the degree as a share.
+    """
+
+    link: float = 0.0
+    support: float = 0.0
+    path: float = 0.0
+    degree: float = 0.0
+
+
 @dataclass
-class Degree:
+class EvidenceSum(ABC):
+    """Adds up what the background graph and the examples say for a tail; a subclass says how much each kind counts."""
+
+    graph: KnowledgeGraph = field(init=False)
+    _rules: LastSupport[PathRules] = field(init=False, default_factory=LastSupport, repr=False)
+
+    @abstractmethod
+    def weights(self, num_examples: int) -> EvidenceWeights:
+        """Return what each kind of evidence counts."""
+
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
+        """Remember the background graph."""
+        self.graph = dataset.graph
+        self._rules = LastSupport()
+
+    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+        """Add up what speaks for each tail."""
+        weights = self.weights(len(support))
+        scores = np.zeros(len(tails))
+        if weights.link:
+            scores += weights.link * is_linked(self.graph, head, tails)
+        if weights.support:
+            scores += weights.support * support_share(support, tails)
+        if weights.path:
+            scores += weights.path * path_scores(self.graph, self._rules_of(support), head, tails)
+        return scores + weights.degree * degree_share(self.graph, tails)
+
+    def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
+        """Name every link, path and example that speaks for a tail, and its degree; the weightiest first."""
+        graph, weights, reasons = self.graph, self.weights(len(support)), []
+        if weights.link:
+            links = link_sentences(graph, head, tail)
+            reasons += [Reason("link", text, weights.link / len(links)) for text in links]
+        if weights.support:
+            texts = support_sentences(graph, support, tail)
+            reasons += [Reason("support", text, weights.support / len(support)) for text in texts]
+        if weights.path:
+            paths = path_sentences(graph, self._rules_of(support), head, tail)
+            reasons += [Reason("path", text, weights.path * weight) for text, weight in paths]
+        share = float(degree_share(graph, np.array([tail]))[0])
+        reasons.append(Reason("degree", degree_sentence(graph, tail), weights.degree * share))
+        return sorted(reasons, key=lambda reason: -reason.weight)
+
+    def _rules_of(self, support: IntArray) -> PathRules:
+        """Mine once for all queries of a relation."""
+        return self._rules.get(support, lambda: mine_path_rules(self.graph, support))
+
+
+@dataclass
+class Degree(EvidenceSum):
     """Entities with more edges first, whatever is asked."""
 
-    graph: KnowledgeGraph = field(init=False)
-
-    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
-        """Remember the background graph."""
-        self.graph = dataset.graph
-
-    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score by degree."""
-        return degree_share(self.graph, tails)
-
-    def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Name the degree."""
-        return [degree_reason(self.graph, tail)]
+    def weights(self, num_examples: int) -> EvidenceWeights:
+        """Count nothing but the degree."""
+        return EvidenceWeights(degree=1.0)
 
 
 @dataclass
-class SupportFrequency:
-    """Tails of the examples first, the commoner the better; then by degree."""
+class SupportFrequency(EvidenceSum):
+    """Tails of the examples first, more frequent ones before others; then by degree."""
 
-    graph: KnowledgeGraph = field(init=False)
-
-    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
-        """Remember the background graph."""
-        self.graph = dataset.graph
-
-    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score by how many examples have the tail, then by degree."""
-        return len(support) * support_share(support, tails) + degree_share(self.graph, tails)
-
-    def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Name the examples with this tail, and the degree."""
-        return [*support_reasons(self.graph, support, tail), degree_reason(self.graph, tail)]
+    def weights(self, num_examples: int) -> EvidenceWeights:
+        """Let one example outweigh every degree."""
+        return EvidenceWeights(support=num_examples, degree=1.0)
 
 
 @dataclass
-class Linked:
+class Linked(EvidenceSum):
     """Entities linked to the head first, then tails of the examples by frequency, then by degree."""
 
-    graph: KnowledgeGraph = field(init=False)
-
-    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
-        """Remember the background graph."""
-        self.graph = dataset.graph
-
-    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score so that a link outweighs every example, and an example every degree."""
-        linked = self._link_weight(support) * is_linked(self.graph, head, tails)
-        return linked + len(support) * support_share(support, tails) + degree_share(self.graph, tails)
-
-    def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Name the links, the examples with this tail, and the degree."""
-        links = link_reasons(self.graph, head, tail, self._link_weight(support))
-        return [*links, *support_reasons(self.graph, support, tail), degree_reason(self.graph, tail)]
-
-    def _link_weight(self, support: IntArray) -> float:
-        return len(support) + 1.0
+    def weights(self, num_examples: int) -> EvidenceWeights:
+        """Let a link outweigh all examples, and one example every degree."""
+        return EvidenceWeights(link=num_examples + 1, support=num_examples, degree=1.0)
 
 
 @dataclass
-class Evidence:
+class Evidence(EvidenceSum):
     """Links, relation paths mined from the examples, and support frequency, added up."""
 
     link_weight: float = 1.0
     support_weight: float = 1.0
     degree_weight: float = 0.01
 
-    graph: KnowledgeGraph = field(init=False)
-    _mined: tuple[bytes, PathRules] | None = field(init=False, default=None, repr=False)
-
-    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
-        """Remember the background graph."""
-        self.graph = dataset.graph
-        self._mined = None
-
-    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Add up what speaks for each tail."""
-        return (
-            self.link_weight * is_linked(self.graph, head, tails)
-            + self.support_weight * support_share(support, tails)
-            + path_scores(self.graph, self._rules(support), head, tails)
-            + self.degree_weight * degree_share(self.graph, tails)
-        )
-
-    def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Name every link, path and example that speaks for a tail, the weightiest first."""
-        reasons = [
-            *link_reasons(self.graph, head, tail, self.link_weight),
-            *support_reasons(self.graph, support, tail, self.support_weight / len(support)),
-            *path_reasons(self.graph, self._rules(support), head, tail),
-            degree_reason(self.graph, tail, self.degree_weight),
-        ]
-        return sorted(reasons, key=lambda reason: -reason.weight)
-
-    def _rules(self, support: IntArray) -> PathRules:
-        """Mine once for all queries of a relation."""
-        key, known = np.ascontiguousarray(support).tobytes(), self._mined  # another thread may replace it meanwhile
-        if known is None or known[0] != key:
-            self._mined = known = key, mine_path_rules(self.graph, support)
-        return known[1]
-
-
-def path_reasons(graph: KnowledgeGraph, rules: PathRules, head: int, tail: int) -> list[Reason]:
-    """Name the paths that lead from the head to the tail and that examples share."""
-    walks = walk(graph, head, rules.path_types)
-    places = np.searchsorted(rules.path_types, walks.path_types[walks.ends == tail])
-    return [
-        Reason("path", _path_text(graph, int(rules.path_types[place])), float(rules.weights[place])) for place in places
-    ]
-
-
-def _path_text(graph: KnowledgeGraph, path_type: int) -> str:
-    steps = (_step_text(graph, step) for step in PathTypes.of(graph).decode(path_type))
-    return "examples share the path: " + ", then ".join(steps)
-
-
-def _step_text(graph: KnowledgeGraph, relation: int) -> str:
-    return f"“{graph.relations.label(graph.base(relation))}”" + " backwards" * graph.is_inverse(relation)
-
-
-def link_reasons(graph: KnowledgeGraph, head: int, tail: int, weight: float) -> list[Reason]:
-    """Name each edge between the two; they share the weight."""
-    relations, entities = graph.adjacency.edges(head)
-    links = relations[entities == tail]
-    return [Reason("link", _edge_text(graph, head, int(link), tail), weight / len(links)) for link in links]
-
-
-def _edge_text(graph: KnowledgeGraph, head: int, relation: int, tail: int) -> str:
-    if graph.is_inverse(relation):
-        return _edge_text(graph, tail, graph.inverse(relation), head)
-    first, last = graph.entities.label(head), graph.entities.label(tail)
-    return f"the graph says: {first} “{graph.relation_label(relation)}” {last}"
-
-
-def support_reasons(graph: KnowledgeGraph, support: IntArray, tail: int, weight: float = 1.0) -> list[Reason]:
-    """Name the examples with this tail."""
-    heads = support[support[:, 1] == tail, 0]
-    return [Reason("support", f"the example {graph.entities.label(head)} has this answer", weight) for head in heads]
-
-
-def degree_reason(graph: KnowledgeGraph, tail: int, weight: float = 1.0) -> Reason:
-    """Name the degree."""
-    share = float(degree_share(graph, np.array([tail]))[0])
-    return Reason("degree", f"{graph.entities.label(tail)} has {graph.degrees[tail]:,} edges", weight * share)
+    def weights(self, num_examples: int) -> EvidenceWeights:
+        """Count a link like a tail that all examples have; rules have weights of their own."""
+        return EvidenceWeights(self.link_weight, self.support_weight, 1.0, self.degree_weight)

@@ -13,6 +13,7 @@ from tripleshot import arrays
 from tripleshot.arrays import IntArray, lookup
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.pair_index import CommonNeighbors, PairIndex
 
 MAX_MIDDLE_DEGREE = 2000  # a hub joins everything to everything
 MAX_WALKS = 5_000_000  # bounds the memory of one start to some 200 MB, on any graph
@@ -41,6 +42,19 @@ class PathTypes:
 
 
 @dataclass(frozen=True, eq=False)
+class JoiningPaths:
+    """Path types that join the head and tail of pairs; one that does so in several ways may stand there several times.
+
+    Attributes:
+        owners: shape (n,), which pair.
+        path_types: shape (n,).
+    """
+
+    owners: npt.NDArray[np.int64]
+    path_types: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class PathRules:
     """Path types that join at least one example.
 
@@ -57,13 +71,23 @@ class PathRules:
         """What a tail earns for each rule that reaches it: -log(1 - confidence), so that evidence adds up."""
         return -np.log1p(-self.confidence)
 
+    def weigh(self, joining: JoiningPaths, num_pairs: int) -> npt.NDArray[np.float64]:
+        """Add up, for each pair, the weights of the rules that join it, each once: shape (num_pairs,)."""
+        num_rules = len(self.path_types)
+        if not num_rules:
+            return np.zeros(num_pairs)
+        places, is_rule = lookup(self.path_types, joining.path_types)
+        once = np.unique(joining.owners[is_rule] * num_rules + places[is_rule])
+        owners, places = np.divmod(once, num_rules)
+        return np.bincount(owners, self.weights[places], minlength=num_pairs).astype(np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class Walks:
     """Where walks from one entity end, each path type and end once.
 
     Attributes:
-        path_types: shape (n,).
+        path_types: shape (n,), sorted.
         ends: shape (n,), the entity reached.
     """
 
@@ -104,13 +128,54 @@ def walk(
     return Walks(*np.divmod(np.unique(path_types[kept] * graph.num_entities + ends[kept]), graph.num_entities))
 
 
-def mine_path_rules(graph: KnowledgeGraph, support: IntArray) -> PathRules:
-    """Collect every path type that joins some example's head to its tail, and count how often it is right."""
-    walks = [walk(graph, int(head)) for head, _ in support]
-    joining = [w.path_types[w.ends == tail] for w, tail in zip(walks, support[:, 1], strict=True)]
-    rules, hits = np.unique(np.concatenate(joining), return_counts=True)
-    reached = np.concatenate([w.path_types for w in walks])
-    num_reached = np.bincount(np.searchsorted(rules, reached[np.isin(reached, rules)]), minlength=len(rules))
+def find_joining_paths(
+    index: PairIndex,
+    links: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    common: CommonNeighbors,
+    hidden: HiddenEdges,
+) -> JoiningPaths:
+    """Return the path types that join pairs, by an index instead of by walks from every head.
+
+    Args:
+        index: of the graph.
+        links: the edges between the members of each pair, as `PairIndex.links` returns them.
+        common: the entities next to both members; those with more than `MAX_MIDDLE_DEGREE` edges join nothing.
+        hidden: edges that are not seen.
+    """
+    types, (linked, relations) = PathTypes.of(index.graph), links
+    kept = index.graph.degrees[common.middles] <= MAX_MIDDLE_DEGREE
+    columns = (common.owners, common.middles, common.of_heads, common.of_tails)
+    owners, first, second = index.paths(CommonNeighbors(*(column[kept] for column in columns)), hidden)
+    return JoiningPaths(
+        np.concatenate([linked, owners]), np.concatenate([types.encode(relations), types.encode(first, second)])
+    )
+
+
+def mine_path_rules(
+    graph: KnowledgeGraph,
+    support: IntArray,
+    hidden: HiddenEdges = HiddenEdges.none(),
+    joining: JoiningPaths | None = None,
+) -> PathRules:
+    """Collect every path type that joins some example's head to its tail, and count how often it is right.
+
+    Args:
+        graph: to walk on.
+        support: shape (K, 2), the examples.
+        hidden: edges that are not seen.
+        joining: the path types that join the examples, from `find_joining_paths`; walks that cannot be a rule are then
+            left out. None finds them by all walks from the heads, loops included, which needs no index.
+    """
+    heads, tails = support[:, 0].tolist(), support[:, 1].tolist()
+    if joining is None:
+        walks = [walk(graph, head, hidden=hidden) for head in heads]
+        once = np.concatenate([found.path_types[found.ends == tail] for found, tail in zip(walks, tails, strict=True)])
+    else:
+        once = np.unique(joining.path_types * len(heads) + joining.owners) // len(heads)
+        walks = [walk(graph, head, once, hidden) for head in heads]
+    rules, hits = np.unique(once, return_counts=True)
+    places, is_rule = lookup(rules, np.concatenate([found.path_types for found in walks]))
+    num_reached = np.bincount(places[is_rule], minlength=len(rules))
     return PathRules(rules, hits / (num_reached + SMOOTHING))
 
 
@@ -121,7 +186,5 @@ def path_scores(graph: KnowledgeGraph, rules: PathRules, head: int, tails: IntAr
     walks = walk(graph, head, rules.path_types)
     asked, inverse = np.unique(tails, return_inverse=True)
     places, reached = lookup(asked, walks.ends)
-    earned = rules.weights[np.searchsorted(rules.path_types, walks.path_types[reached])]
-    scores = np.zeros(len(asked))
-    np.add.at(scores, places[reached], earned)
-    return scores[inverse]
+    joining = JoiningPaths(places[reached], walks.path_types[reached])
+    return rules.weigh(joining, len(asked))[inverse]

@@ -1,91 +1,82 @@
-"""Evidence in words: what a network that weighs features saw in a pair, and what each kind added to the score."""
+"""Evidence in words: the links, paths, neighbors, walks and examples that speak for a tail, as sentences for people."""
 
 import numpy as np
-import torch
 
-from tripleshot import arrays
+from tripleshot.arrays import IntArray
 from tripleshot.graph.connections import find_connections
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.evidence.baselines import link_reasons, path_reasons, support_reasons
-from tripleshot.methods.evidence.evidence_head import EvidenceHead
-from tripleshot.methods.evidence.features import EvidenceFeatures, Examples
-from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE
-from tripleshot.methods.protocol import Reason
+from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, Examples
+from tripleshot.methods.evidence.path_rules import PathRules, PathTypes, walk
 
 MAX_NAMED = 3  # paths, or common neighbors
 
 
-def find_reasons(
-    network: EvidenceHead, evidence: EvidenceFeatures, examples: Examples, head: int, tail: int
-) -> list[Reason]:
-    """Name what speaks for and against a tail; the weights add up to the network's score.
-
-    Reasons of one kind share what that kind adds. What is missing, such as a link, is a reason as well.
-    """
-    graph = evidence.graph
+def describe_evidence(index: EvidenceIndex, examples: Examples, head: int, tail: int) -> dict[str, list[str]]:
+    """Return at least one sentence for each kind of evidence; what is missing, such as a link, is said as well."""
+    graph = index.graph
     first, last = graph.entities.label(head), graph.entities.label(tail)
-    paths = sorted(path_reasons(graph, examples.rules, head, tail), key=lambda path: -path.weight)[:MAX_NAMED]
-    found = {
-        "link": link_reasons(graph, head, tail, 1.0) or [Reason("link", f"no edge joins {first} and {last}", 1.0)],
-        "path": paths or [Reason("path", "no path that examples share", 1.0)],
-        "common": _common_reasons(graph, head, tail) or [Reason("common", "no neighbor in common", 1.0)],
-        "walk": [_walk_reason(graph, head, tail)],
-        "support": support_reasons(graph, examples.support, tail) or [Reason("support", "no example has it", 1.0)],
-        "likeness": [Reason("likeness", f"how much {last} is like the examples' tails", 1.0)],
-        "text": [Reason("text", f"how much {last} is called like the examples' tails, or like {first}", 1.0)],
-        "start": [Reason("start", "where every answer to this question starts", 1.0)],
+    paths = sorted(path_sentences(graph, examples.rules, head, tail), key=lambda path: -path[1])
+    return {
+        "link": link_sentences(graph, head, tail) or [f"no edge joins {first} and {last}"],
+        "path": [sentence for sentence, _ in paths[:MAX_NAMED]] or ["no path that examples share"],
+        "common": common_sentences(graph, head, tail) or ["no neighbor in common"],
+        "walk": [walk_sentence(index, head, tail)],
+        "support": support_sentences(graph, examples.support, tail) or ["no example has it"],
+        "similarity": [f"how similar {last} is to the tails of the examples"],
+        "text": [f"how similar the name of {last} is to those of the examples' tails and of {first}"],
     }
-    weights = _weights(network, evidence, examples, head, tail)
-    return [
-        Reason(reason.kind, reason.text, weight / len(found[kind]))
-        for kind, weight in weights.items()
-        for reason in found[kind]
-    ]
 
 
-@torch.inference_mode()
-def _weights(
-    network: EvidenceHead, evidence: EvidenceFeatures, examples: Examples, head: int, tail: int
-) -> dict[str, float]:
-    """Return what each kind of evidence adds to the score, and under "start" what is there without any.
-
-    Kinds are taken away one after the other, in their order and in the opposite one, and the mean of both
-    counts: what two kinds say together is theirs by halves.
-    """
-    found = torch.from_numpy(evidence.of(examples, np.array([head]), np.array([tail])))[0]
-    features = found.to(network.mean.device)
-    sizes = [len(names) for names in evidence.kinds.groups.values()]
-    ends = np.cumsum(sizes)
-    kinds = np.zeros((len(sizes), len(features)), dtype=bool)
-    for row, (size, end) in enumerate(zip(sizes, ends, strict=True)):
-        kinds[row, end - size : end] = True
-    forth = np.concatenate([np.zeros_like(kinds[:1]), np.logical_or.accumulate(kinds)])
-    back = np.concatenate([np.zeros_like(kinds[:1]), np.logical_or.accumulate(kinds[::-1])])
-    scores = [
-        network(features.expand(len(without), -1), torch.from_numpy(without).to(features.device)).double().cpu()
-        for without in (forth, back)
-    ]
-    lost = (-scores[0].diff() - scores[1].diff().flip(0)) / 2
-    return {**dict(zip(evidence.kinds.groups, lost.tolist(), strict=True)), "start": float(scores[0][-1])}
+def link_sentences(graph: KnowledgeGraph, head: int, tail: int) -> list[str]:
+    """Name each edge between the two."""
+    relations, entities = graph.adjacency.edges(head)
+    return [_edge_text(graph, head, int(link), tail) for link in relations[entities == tail]]
 
 
-def _walk_reason(graph: KnowledgeGraph, head: int, tail: int) -> Reason:
-    """Name the weightiest walk of three steps: the one past entities with the fewest edges."""
-    adjacency, degrees = graph.adjacency, graph.degrees
-    first = np.setdiff1d(adjacency.edges(head)[1], [head, tail])
-    first = first[degrees[first] <= MAX_MIDDLE_DEGREE]
-    positions, owners = arrays.expand(adjacency.offsets, first)
-    last = adjacency.entities[positions]
-    there = np.isin(last, np.setdiff1d(adjacency.edges(tail)[1], [head]))
-    if not there.any():
-        return Reason("walk", "no three steps lead to it", 1.0)
-    first, last = first[owners[there]], last[there]
-    best = np.argmin(degrees[first] * degrees[last])
-    names = [graph.entities.label(int(walked[best])) for walked in (first, last)]
-    return Reason("walk", f"three steps lead to it, by way of {names[0]} and {names[1]}", 1.0)
+def _edge_text(graph: KnowledgeGraph, head: int, relation: int, tail: int) -> str:
+    if graph.is_inverse(relation):
+        return _edge_text(graph, tail, graph.inverse(relation), head)
+    first, last = graph.entities.label(head), graph.entities.label(tail)
+    return f"the graph says: {first} “{graph.relation_label(relation)}” {last}"
 
 
-def _common_reasons(graph: KnowledgeGraph, head: int, tail: int) -> list[Reason]:
+def path_sentences(graph: KnowledgeGraph, rules: PathRules, head: int, tail: int) -> list[tuple[str, float]]:
+    """Name the paths that lead from the head to the tail and that examples share, each with the rule's weight."""
+    walks = walk(graph, head, rules.path_types)
+    places = np.searchsorted(rules.path_types, walks.path_types[walks.ends == tail])
+    return [(_path_text(graph, int(rules.path_types[place])), float(rules.weights[place])) for place in places]
+
+
+def _path_text(graph: KnowledgeGraph, path_type: int) -> str:
+    steps = (_step_text(graph, step) for step in PathTypes.of(graph).decode(path_type))
+    return "examples share the path: " + ", then ".join(steps)
+
+
+def _step_text(graph: KnowledgeGraph, relation: int) -> str:
+    return f"“{graph.relations.label(graph.base(relation))}”" + " backwards" * graph.is_inverse(relation)
+
+
+def common_sentences(graph: KnowledgeGraph, head: int, tail: int) -> list[str]:
+    """Name the common neighbors with the fewest edges."""
     middles = [found.entities[1] for found in find_connections(graph, head, tail) if len(found.entities) > 2]
-    named = [graph.entities.label(middle) for middle in list(dict.fromkeys(middles))[:MAX_NAMED]]
-    return [Reason("common", f"both are next to {name}", 1.0) for name in named]
+    return [f"both are next to {graph.entities.label(middle)}" for middle in list(dict.fromkeys(middles))[:MAX_NAMED]]
+
+
+def walk_sentence(index: EvidenceIndex, head: int, tail: int) -> str:
+    """Name the walk of three steps that weighs most."""
+    walked = index.walks.heaviest(head, tail)
+    if walked is None:
+        return "no three steps lead to it"
+    first, second = (index.graph.entities.label(entity) for entity in walked)
+    return f"three steps lead to it, by way of {first} and {second}"
+
+
+def support_sentences(graph: KnowledgeGraph, support: IntArray, tail: int) -> list[str]:
+    """Name the examples with this tail."""
+    heads = support[support[:, 1] == tail, 0]
+    return [f"the example {graph.entities.label(head)} has this answer" for head in heads]
+
+
+def degree_sentence(graph: KnowledgeGraph, tail: int) -> str:
+    """Name the number of edges."""
+    return f"{graph.entities.label(tail)} has {graph.degrees[tail]:,} edges"

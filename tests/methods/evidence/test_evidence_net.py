@@ -1,0 +1,76 @@
+"""The network over features, and evidence-net on small graphs."""
+
+import numpy as np
+import pytest
+import torch
+
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.errors import InputError
+from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings, FeatureScorer
+
+
+def test_features_are_seen_by_how_unusual_they_are():
+    scorer = FeatureScorer(2, 4)
+    scorer.standardize(torch.tensor([[0.0, 10], [2, 30]]))
+    usual = scorer(torch.tensor([1.0, 20]))
+    torch.testing.assert_close(usual, scorer.out(torch.nn.functional.gelu(scorer.hidden.bias)).squeeze())
+
+
+def test_without_a_feature_it_is_as_usual():
+    scorer = FeatureScorer(2, 4)
+    scorer.standardize(torch.tensor([[0.0, 10], [2, 30]]))
+    ignored = scorer(torch.tensor([5.0, 20]), without=torch.tensor([True, False]))
+    torch.testing.assert_close(ignored, scorer(torch.tensor([1.0, 20])))
+
+
+def test_a_feature_that_is_left_out_says_nothing():
+    scorer = FeatureScorer(2, 4, left_out=torch.tensor([True, False]))
+    rows = scorer(torch.tensor([[5.0, 20], [-3, 20], [5, 21]]))
+    assert rows[0] == rows[1] != rows[2]
+
+
+def test_a_feature_that_never_changes_does_no_harm():
+    scorer = FeatureScorer(1, 4)
+    scorer.standardize(torch.ones(8, 1))
+    assert torch.isfinite(scorer(torch.ones(3, 1))).all()
+
+
+def test_contributions_of_groups_add_up_to_the_score():
+    torch.manual_seed(0)
+    scorer, features = FeatureScorer(3, 4), torch.tensor([1.0, -2, 3])
+    added, rest = scorer.contributions(features, torch.tensor([[True, False, False], [False, True, False]]))
+    assert sum(added) + rest == pytest.approx(float(scorer(features).detach()), abs=1e-6)
+    both = torch.tensor([True, True, False])
+    assert rest == pytest.approx(float(scorer(features, both).detach()), abs=1e-6)
+
+
+@pytest.mark.parametrize("kinds", ["link, walk", "link walk", "link,walk"])
+def test_kinds_of_evidence_are_separated_by_commas_or_blanks(kinds):
+    assert EvidenceNetSettings(without_evidence=kinds).left_out == ["link", "walk"]
+
+
+def test_a_kind_of_evidence_that_is_not_there_is_refused():
+    with pytest.raises(InputError, match=r"no evidence of the kind 'lnk'.*link"):
+        EvidenceNetSettings(without_evidence="lnk")
+    with pytest.raises(InputError, match=r"no evidence of the kind 'text'"):
+        EvidenceNetSettings(without_evidence="text")
+    assert EvidenceNetSettings(without_evidence="text", text=True).left_out == ["text"]
+
+
+def test_evidence_that_is_left_out_adds_nothing(graph):
+    method = EvidenceNet(EvidenceNetSettings(without_evidence="walk"))
+    method.prepare(FewShotDataset("small", graph, (), (), ()), 2)
+    support = graph.entities.ids(["ann", "north", "bob", "south"]).reshape(-1, 2)
+    reasons = method.explain(support, graph.entities.id("ann"), graph.entities.id("south"))
+    weights = {reason.kind: reason.weight for reason in reasons}
+    assert weights["walk"] == pytest.approx(0, abs=1e-6)
+    assert abs(weights["support"]) > 1e-4
+
+
+def test_the_number_of_pairs_at_once_does_not_matter(tiny, monkeypatch):
+    method = EvidenceNet()
+    method.prepare(tiny, 3)
+    asked = tiny.test[0].support(3), 0, np.arange(tiny.graph.num_entities)
+    together = method.score(*asked)
+    monkeypatch.setattr("tripleshot.methods.evidence.evidence_net.MAX_PAIRS", 7)
+    np.testing.assert_allclose(method.score(*asked), together, atol=1e-6)
