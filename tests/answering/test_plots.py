@@ -9,7 +9,7 @@ from matplotlib.image import imread
 
 from graphs import make_graph
 from tripleshot.answering import plots as picturing
-from tripleshot.answering.explaining import explain
+from tripleshot.answering.explanation import explain
 from tripleshot.answering.plots import MAX_DRAWN, draw_attention, draw_neighbors, shorten
 from tripleshot.errors import InputError
 from tripleshot.methods import create_method
@@ -23,14 +23,14 @@ LONG = "a name with $dollars$ that is much too long to be written out beside "
 
 def untrained(dataset, **changes):
     method = RSCLMethod(replace(SMALL, **changes))
-    method.prepare(dataset)
+    method.prepare(dataset, 3)
     return method
 
 
 @pytest.fixture
 def explanation(tiny):
     task = tiny.test[0]
-    return explain(untrained(tiny), tiny.graph, task.support(3), *task.queries(3)[0].tolist())
+    return explain(untrained(tiny), task.support(3), *task.queries(3)[0].tolist())
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def crowded(tiny):
     graph = make_graph([*triples, ("x", "near", "y"), ("y", "near", "lonely")]).without_relations(np.array([1]))
     dataset = replace(tiny, graph=graph, train=(), valid=(), test=())
     head, tail, x, y = graph.entities.ids([LONG + "all", "lonely", "x", "y"]).tolist()
-    return graph, explain(untrained(dataset, max_neighbors=16), graph, np.array([[x, y]]), head, tail)
+    return explain(untrained(dataset, max_neighbors=16), np.array([[x, y]]), head, tail)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def texts_of(figure):
 @pytest.mark.parametrize("draw", [draw_attention, draw_neighbors])
 def test_pictures_are_valid_png(tiny, explanation, tmp_path, draw):
     path = tmp_path / "deep" / "picture.png"
-    draw(explanation, tiny.graph, path)
+    draw(explanation, path)
     pixels = imread(path)
     assert min(pixels.shape[:2]) > 300
     assert pixels.std() > 0.01
@@ -70,7 +70,7 @@ def test_pictures_are_valid_png(tiny, explanation, tmp_path, draw):
 @pytest.mark.parametrize("draw", [draw_attention, draw_neighbors])
 def test_pictures_are_valid_svg_with_text_that_can_be_read(tiny, explanation, tmp_path, draw):
     path = tmp_path / "picture.SVG"
-    draw(explanation, tiny.graph, path)
+    draw(explanation, path)
     words = "\n".join(ElementTree.parse(path).getroot().itertext())
     for entity in (explanation.head, explanation.tail, *(near.entity for near in explanation.around("head"))):
         assert tiny.graph.entities.label(entity) in words
@@ -82,7 +82,7 @@ def test_pictures_are_valid_svg_with_text_that_can_be_read(tiny, explanation, tm
 def test_the_same_explanation_gives_the_same_bytes(tiny, explanation, tmp_path, draw, suffix):
     paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
     for path in paths:
-        draw(explanation, tiny.graph, path)
+        draw(explanation, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
@@ -90,22 +90,22 @@ def test_the_same_explanation_gives_the_same_bytes(tiny, explanation, tmp_path, 
 @pytest.mark.parametrize("name", ["picture.docx", "picture"])
 def test_another_suffix_is_an_error_that_names_the_file(tiny, explanation, tmp_path, draw, name):
     with pytest.raises(InputError, match=f"{name}: a figure is a .png, .svg"):
-        draw(explanation, tiny.graph, tmp_path / name)
+        draw(explanation, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_method_without_attention_has_no_attention_map(tiny, tmp_path):
     method, task = create_method("evidence"), tiny.test[0]
     fit(method, tiny, 3)
-    explanation = explain(method, tiny.graph, task.support(3), *task.queries(3)[0].tolist())
+    explanation = explain(method, task.support(3), *task.queries(3)[0].tolist())
     with pytest.raises(InputError, match=r"map\.png: there is no attention to draw"):
-        draw_attention(explanation, tiny.graph, tmp_path / "map.png")
-    draw_neighbors(explanation, tiny.graph, tmp_path / "neighbors.png")
+        draw_attention(explanation, tmp_path / "map.png")
+    draw_neighbors(explanation, tmp_path / "neighbors.png")
     assert (tmp_path / "neighbors.png").stat().st_size > 1000
 
 
 def test_percentages_are_the_neighbors_weights(tiny, explanation, figures, tmp_path):
-    draw_neighbors(explanation, tiny.graph, tmp_path / "picture.png")
+    draw_neighbors(explanation, tmp_path / "picture.png")
     written = [text.get_text() for text, _ in texts_of(figures[0])]
     for neighbor in explanation.around("tail"):
         assert f"{neighbor.weight:.0%}  {tiny.graph.entities.label(neighbor.entity)}" in written
@@ -113,15 +113,15 @@ def test_percentages_are_the_neighbors_weights(tiny, explanation, figures, tmp_p
 
 @pytest.mark.parametrize("draw", [draw_attention, draw_neighbors])
 def test_no_two_texts_overlap(tiny, explanation, crowded, figures, tmp_path, draw):
-    draw(explanation, tiny.graph, tmp_path / "picture.png")
-    draw(crowded[1], crowded[0], tmp_path / "picture.png")
+    draw(explanation, tmp_path / "picture.png")
+    draw(crowded, tmp_path / "picture.png")
     for figure in figures:
         for (one, box), (other, rival) in combinations(texts_of(figure), 2):
             assert not box.overlaps(rival), (one.get_text(), other.get_text())
 
 
 def test_too_many_neighbors_are_counted_and_none_are_said_to_be_none(crowded, figures, tmp_path):
-    draw_neighbors(crowded[1], crowded[0], tmp_path / "picture.png")
+    draw_neighbors(crowded, tmp_path / "picture.png")
     written = [text.get_text() for text, _ in texts_of(figures[0])]
     assert f"and {16 - MAX_DRAWN} more" in written
     assert "no neighbors" in written

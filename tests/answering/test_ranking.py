@@ -33,7 +33,7 @@ def test_the_best_are_those_of_a_full_sort_with_equals_in_order(scores, top):
 def test_what_the_examples_say_is_ranked_and_marked_when_asked_for():
     ranked = rank_tails(Given([3, 1, 2]), SUPPORT, 100, np.arange(3), 10)
     assert (ranked.tails.tolist(), ranked.is_known.tolist()) == ([2, 1], [False, False])
-    ranked = rank_tails(Given([3, 1, 2]), SUPPORT, 100, np.arange(3), 10, with_known=True)
+    ranked = rank_tails(Given([3, 1, 2]), SUPPORT, 100, np.arange(3), 10, include_known=True)
     assert (ranked.tails.tolist(), ranked.is_known.tolist()) == ([0, 2, 1], [True, False, False])
     assert ranked.num_candidates == 3
 

@@ -30,7 +30,7 @@ def explanation(examples=(0.7, 0.3), neighbors=(), connections=(), reasons=()):
     pairs = [("Odesa", "Black Sea"), ("Jeddah", "Red Sea")]
     weighed = [WeightedExample(ID(h), ID(t), w, w) for (h, t), w in zip(pairs, examples, strict=True)]
     return Explanation(
-        ID("Baku"), ID("Caspian Sea"), 1.0, tuple(weighed), tuple(neighbors), connections, reasons, (), None
+        GRAPH, ID("Baku"), ID("Caspian Sea"), 1.0, tuple(weighed), tuple(neighbors), connections, reasons, (), None
     )
 
 
@@ -43,7 +43,7 @@ def test_it_reads_like_an_answer():
         near("tail", BACK + R("has a coast on the"), "Iran", 0.49),
     )
     connections = find_connections(GRAPH, ID("Baku"), ID("Caspian Sea"))
-    assert as_text(explanation(neighbors=neighbors, connections=connections), GRAPH).splitlines() == [
+    assert as_text(explanation(neighbors=neighbors, connections=connections)).splitlines() == [
         "Why Caspian Sea for Baku?",
         "It resembles most the examples Odesa → Black Sea (70%) and Jeddah → Red Sea (30%).",
         "What weighed most around Baku: is a city in → Azerbaijan (80%), ← serves — airport (20%).",
@@ -55,17 +55,17 @@ def test_it_reads_like_an_answer():
 
 
 def test_examples_that_weigh_the_same_are_not_told_apart():
-    assert "It resembles all 2 examples about equally." in as_text(explanation(examples=(0.52, 0.48)), GRAPH)
+    assert "It resembles all 2 examples about equally." in as_text(explanation(examples=(0.52, 0.48)))
 
 
 def test_what_is_not_in_the_graph_is_said_plainly():
-    text = as_text(explanation(), GRAPH)
+    text = as_text(explanation())
     assert "The graph says nothing about Baku." in text
     assert text.endswith("In the graph no link and no path of two steps joins Baku and Caspian Sea.")
 
 
 def test_a_single_neighbor_is_not_compared():
-    text = as_text(explanation(neighbors=(near("head", R("is a city in"), "Azerbaijan", 1.0),)), GRAPH)
+    text = as_text(explanation(neighbors=(near("head", R("is a city in"), "Azerbaijan", 1.0),)))
     assert "Around Baku: is a city in → Azerbaijan (100%)." in text
 
 
@@ -73,7 +73,7 @@ def test_a_method_that_weighs_nothing_gives_its_reasons():
     reasons = (Reason("path", "examples share a path", 0.4), Reason("degree", "it has 2 edges", 0.1))
     edges = [(R("is a city in"), ID("Azerbaijan")), (BACK + R("serves"), ID("airport"))]
     neighbors = tuple(WeightedNeighbor("head", 1, *edge, None, None, None) for edge in edges)
-    text = as_text(explanation((None, None), neighbors, reasons=reasons), GRAPH)
+    text = as_text(explanation((None, None), neighbors, reasons=reasons))
     assert "What spoke for it:\n  examples share a path\n  it has 2 edges\n" in text
     assert "Around Baku: is a city in → Azerbaijan, ← serves — airport." in text
     assert "%" not in text
@@ -83,7 +83,7 @@ def test_a_method_that_weighs_nothing_gives_its_reasons():
 @pytest.mark.parametrize("count", [1, 3, 4, 20])
 def test_many_connections_are_cut_short(count):
     ends = (ID("Baku"), ID("Caspian Sea"))
-    text = as_text(explanation(connections=tuple(Connection((R("serves"),), ends) for _ in range(count))), GRAPH)
+    text = as_text(explanation(connections=tuple(Connection((R("serves"),), ends) for _ in range(count))))
     assert text.count("In the graph: ") == min(count, 3)
     assert ("there are more" in text) == (count > 3)
     assert len(text.splitlines()) <= 12

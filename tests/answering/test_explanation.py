@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphs import make_graph
-from tripleshot.answering.explaining import explain, roll_out
+from tripleshot.answering.explanation import explain, roll_out
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.connections import find_connections
 from tripleshot.methods import create_method
@@ -18,7 +18,7 @@ SMALL = RSCLSettings(width=16, num_layers=2, num_heads=2, max_neighbors=4, max_d
 
 def untrained(dataset, **changes):
     method = RSCLMethod(replace(SMALL, **changes))
-    method.prepare(dataset)
+    method.prepare(dataset, 3)
     return method
 
 
@@ -34,7 +34,7 @@ def edges_of(graph):
 
 @pytest.fixture
 def explanation(tiny):
-    return explain(untrained(tiny), tiny.graph, *question(tiny))
+    return explain(untrained(tiny), *question(tiny))
 
 
 def test_rollout_of_a_case_done_by_hand():
@@ -85,7 +85,7 @@ def test_every_neighbors_edge_exists_where_it_is_said_to_be(tiny):
     edges, method = edges_of(tiny.graph), untrained(tiny, max_neighbors=6, max_distant=4)
     distant = 0
     for head, tail in tiny.test[0].queries(3).tolist():
-        explanation = explain(method, tiny.graph, tiny.test[0].support(3), head, tail)
+        explanation = explain(method, tiny.test[0].support(3), head, tail)
         for neighbor in explanation.neighbors:
             center = head if neighbor.side == "head" else tail
             start = center if neighbor.hops == 1 else neighbor.through
@@ -102,7 +102,7 @@ def test_the_same_distant_neighbor_reached_twice_came_through_two_neighbors():
     graph = make_graph([*triples, ("first", "part of", "whole"), ("second", "part of", "whole")])
     support = np.array([graph.entities.ids(["x", "y"])])
     head, tail = graph.entities.ids(["head", "y"]).tolist()
-    explanation = explain(untrained(FewShotDataset("twice", graph, (), (), ())), graph, support, head, tail)
+    explanation = explain(untrained(FewShotDataset("twice", graph, (), (), ())), support, head, tail)
     through = {far.through for far in explanation.around("head", hops=2)}
     assert through == set(graph.entities.ids(["first", "second"]).tolist())
 
@@ -132,7 +132,7 @@ def test_tokens_name_the_context_from_left_to_right(tiny):
     graph = tiny.graph
     person, city = graph.entities.ids(["person:0", "city:0"]).tolist()
     support = tiny.test[0].support(3)
-    explanation = explain(untrained(tiny, max_neighbors=3), graph, support, person, city)
+    explanation = explain(untrained(tiny, max_neighbors=3), support, person, city)
     tokens = explanation.tokens
     assert tokens[4:9] == ("city:0", "← lives in", "person:0", "the new relation", "city:0")
     assert tokens[9:11] == ("← lives in", "person:0")
@@ -148,13 +148,13 @@ def test_connections_are_those_of_the_graph(tiny, explanation):
 
 
 def test_without_an_encoder_its_weights_are_missing(tiny):
-    without_global = explain(untrained(tiny, use_global=False), tiny.graph, *question(tiny))
+    without_global = explain(untrained(tiny, use_global=False), *question(tiny))
     assert without_global.attention is None
     assert without_global.tokens == ()
     assert all(neighbor.attention is None for neighbor in without_global.neighbors)
     assert all(example.global_weight is None for example in without_global.examples)
     assert all(example.weight == example.local_weight for example in without_global.examples)
-    without_local = explain(untrained(tiny, use_local=False), tiny.graph, *question(tiny))
+    without_local = explain(untrained(tiny, use_local=False), *question(tiny))
     assert all(neighbor.local_weight is None for neighbor in without_local.neighbors)
     assert all(neighbor.weight == neighbor.attention for neighbor in without_local.neighbors)
 
@@ -164,7 +164,7 @@ def test_a_method_without_attention_is_explained_by_its_reasons(tiny, name):
     method = create_method(name)
     fit(method, tiny, 3)
     support, head, tail = question(tiny)
-    explanation = explain(method, tiny.graph, support, head, tail)
+    explanation = explain(method, support, head, tail)
     assert explanation.score == method.score(support, head, np.array([tail]))[0]
     assert isinstance(method, ExplainingMethod)
     assert list(explanation.reasons) == method.explain(support, head, tail)
@@ -176,13 +176,13 @@ def test_a_method_without_attention_is_explained_by_its_reasons(tiny, name):
 
 def test_entities_without_edges_can_be_explained(tiny):
     bare = replace(tiny, graph=tiny.graph.without_relations(np.arange(tiny.graph.num_relations)))
-    explanation = explain(untrained(bare), bare.graph, *question(bare))
+    explanation = explain(untrained(bare), *question(bare))
     assert explanation.neighbors == explanation.connections == ()
     assert len(explanation.tokens) == 3
 
 
 def test_the_same_question_has_the_same_explanation(tiny, explanation):
-    again = explain(untrained(tiny), tiny.graph, *question(tiny))
+    again = explain(untrained(tiny), *question(tiny))
     assert (again.examples, again.neighbors, again.tokens) == (
         explanation.examples,
         explanation.neighbors,

@@ -1,0 +1,112 @@
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tripleshot.answering.models import load, train
+from tripleshot.errors import InputError, InputWarning
+from tripleshot.evaluation.calibration import CALIBRATION
+from tripleshot.evaluation.protocol import evaluate
+from tripleshot.methods import find_method
+from tripleshot.training.runs import CONFIG
+
+SHOTS = 3
+METHODS = ("evidence", "rscl", "evidence-net")
+
+
+@pytest.fixture(scope="module")
+def data(tiny, tmp_path_factory):
+    """The small dataset with three valid tasks, saved: fewer than two cannot be calibrated on."""
+    dataset = replace(tiny, valid=(*tiny.valid, *tiny.train))
+    folder = tmp_path_factory.mktemp("models") / "data"
+    dataset.save(folder)
+    return dataset, folder
+
+
+def tiny_preset(name):
+    return {"preset": "tiny"} if find_method(name).learns else {}
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def run(request, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param) / "run"
+    train(request.param, data[1], shots=SHOTS, folder=folder, **tiny_preset(request.param))
+    return folder
+
+
+def scores(model, dataset):
+    return model.score(dataset.test[0].support(SHOTS), 5, np.arange(dataset.graph.num_entities))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_model_in_memory_can_be_saved_and_loaded_anywhere(data, tmp_path, monkeypatch, name):
+    dataset, _ = data
+    model = train(name, dataset, shots=SHOTS, **tiny_preset(name))
+    model.save(tmp_path / "kept")
+    monkeypatch.chdir("/")
+    again = load(tmp_path / "kept")
+    np.testing.assert_array_equal(scores(again, dataset), scores(model, dataset))
+    assert (again.name, again.shots) == (name, SHOTS)
+    assert again.calibration is not None
+    assert evaluate(again, dataset).mrr == evaluate(model, dataset).mrr
+    with pytest.raises(InputError, match="a run is there already"):
+        model.save(tmp_path / "kept")
+
+
+def test_a_run_on_disk_is_what_was_trained(run, data):
+    dataset, _ = data
+    model = load(run)
+    assert model.calibration is not None
+    assert np.isfinite(scores(model, dataset)).all()
+
+
+def test_settings_are_the_presets_but_for_those_given(data):
+    model = train("evidence-net", data[0], shots=SHOTS, preset="tiny", settings={"hidden_width": 7})
+    assert asdict(model.method.settings)["hidden_width"] == 7
+    with pytest.raises(InputError, match="evidence-net has no setting wdith"):
+        train("evidence-net", data[0], settings={"wdith": 7})
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"shots": 0}, "shots"),
+        ({"budget": "soon"}, "budget"),
+        ({"preset": "fsat"}, "there is no preset 'fsat'.*did you mean 'fast'"),
+        ({"device": "banana"}, "device 'banana' cannot be used here"),
+        ({"settings": {"hidden_width": 0}}, "hidden_width must be 1 or more"),
+    ],
+)
+def test_a_wrong_argument_is_named_and_leaves_nothing_behind(data, tmp_path, choices, message):
+    with pytest.raises(InputError, match=message):
+        train("evidence-net", data[0], folder=tmp_path / "run", **choices)
+    assert not (tmp_path / "run" / CONFIG).exists()
+
+
+def test_data_that_has_moved_is_found_where_it_is_now(run, data, tmp_path):
+    moved = Path(data[1]).rename(tmp_path / "elsewhere")
+    try:
+        with pytest.raises(InputError, match=r"if the run.s dataset has moved, say where it is now.*--data"):
+            load(run)
+        assert load(run, moved).calibration is not None
+    finally:
+        moved.rename(data[1])
+
+
+def test_a_run_finds_its_names_on_data_that_have_grown(run, data):
+    dataset, _ = data
+    expected = scores(load(run), dataset)
+    graph = dataset.graph.with_triples([("stranger", "greets", "other stranger")])
+    grown = replace(dataset, graph=graph)
+    if find_method(load(run).name).learns:
+        with pytest.warns(InputWarning, match="2 of 28 entities and 1 of .* relations of tiny are new to the run"):
+            model = load(run, grown)
+    else:
+        model = load(run, grown)
+    np.testing.assert_allclose(scores(model, dataset), expected, atol=1e-5)
+
+
+def test_one_valid_task_is_too_few_to_calibrate_on(tiny, tmp_path):
+    train("evidence", tiny, shots=SHOTS, folder=tmp_path / "run")
+    assert not (tmp_path / "run" / CALIBRATION).exists()
