@@ -4,7 +4,6 @@ import torch
 
 from graphs import make_graph
 from learning_checks import edges_of
-from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
 
@@ -61,6 +60,9 @@ def test_padding_takes_part_in_the_softmax_only_if_asked_to():
     torch.testing.assert_close(found.softmax(logits, padding, 5), dense)
 
 
-def test_fewer_than_three_neighbors_are_refused():
-    with pytest.raises(InputError, match="max_neighbors must be 3 or more"):
-        NeighborFinder(make_graph(TRIPLES), 2)
+def test_an_entity_can_be_known_by_a_single_neighbor():
+    graph = make_graph(TRIPLES)
+    found = NeighborFinder(graph, max_neighbors=1).find(np.arange(graph.num_entities))
+    assert [pairs_of(found, entity) for entity in range(graph.num_entities)] == [
+        edges_of(graph, entity)[:1] for entity in range(graph.num_entities)
+    ]

@@ -11,12 +11,9 @@ import torch
 from torch import Tensor
 
 from tripleshot.arrays import IntArray
-from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.rscl.contexts import ContextExtractor, Tokens
-
-FEWEST = 3  # that a ContextExtractor draws
+from tripleshot.graph.neighbors import NeighborSampler
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +66,8 @@ class NeighborFinder:
 
     def __init__(self, graph: KnowledgeGraph, max_neighbors: int, device: torch.device | str = "cpu") -> None:
         """Choose how many neighbors of an entity are taken at most."""
-        if max_neighbors < FEWEST:
-            raise InputError(f"max_neighbors must be {FEWEST} or more, not {max_neighbors}")
-        tokens = Tokens(graph.num_relations, 0, graph.num_entities)
-        self._extractor = ContextExtractor(graph, tokens, max_neighbors, max_distant=0)
-        self._device = device
+        self._sampler = NeighborSampler(graph)
+        self._max_neighbors, self._device = max_neighbors, device
 
     def find(
         self,
@@ -88,7 +82,7 @@ class NeighborFinder:
             rng: chooses among too many, as in training; None takes the first in file order.
             hidden: edges that must not be seen.
         """
-        found = self._extractor.neighbors(entities, rng, hidden)
+        found = self._sampler.sample(entities, self._max_neighbors, rng, hidden)
         owners, places = np.nonzero(found.relations >= 0)
-        arrays = (found.relations[owners, places], found.entities[owners, places], owners, found.num_direct)
+        arrays = (found.relations[owners, places], found.entities[owners, places], owners, found.counts)
         return Neighborhoods(*(torch.from_numpy(array).to(self._device) for array in arrays))

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from tripleshot.arrays import IntArray
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.neighbors import NeighborOrder
 from tripleshot.graph.pair_index import PairIndex
-from tripleshot.methods.rscl.contexts import ContextExtractor, Contexts, Neighbors, Tokens, TopNeighbors
+from tripleshot.methods.rscl.contexts import ContextExtractor, Contexts, Neighbors, Tokens
 
 NO_ROLE, OPPOSITE, SHARED = 0, 1, 2
 NUM_ROLES = 3
@@ -43,10 +44,10 @@ class ConnectedExtractor(ContextExtractor):
         tokens: Tokens,
         max_neighbors: int = 8,
         max_distant: int = 5,
-        top: TopNeighbors = "file",
+        order: NeighborOrder = "file",
     ) -> None:
         """Index the pairs of neighbors, too."""
-        super().__init__(graph, tokens, max_neighbors, max_distant, top)
+        super().__init__(graph, tokens, max_neighbors, max_distant, order)
         self._index = PairIndex(graph)
 
     def sides(

@@ -7,22 +7,19 @@ always have the same slots.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import IntArray, draw_without_replacement
+from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.neighbors import NeighborOrder, NeighborSampler
 
 PAD, MASK, RELATION = 0, 1, 2  # [PAD], [MASK], and the one token that stands for every few-shot relation
 NUM_SPECIAL = 3
 MIN_NEIGHBORS = 3  # the paper's positions begin at 2p - 4
-
-TopNeighbors = Literal["file", "rare"]
-"""Which neighbors come first when nothing is drawn at random: the order of the file, or rare relations first."""
 
 
 @dataclass(frozen=True)
@@ -102,22 +99,16 @@ class ContextExtractor:
         tokens: Tokens,
         max_neighbors: int = 8,  # p
         max_distant: int = 5,  # q
-        top: TopNeighbors = "file",
+        order: NeighborOrder = "file",
     ) -> None:
-        """Prepare the edges of every entity in the order in which they are taken when nothing is drawn at random."""
+        """Choose how many neighbors a context shows, and which ones when none is drawn at random."""
         if max_neighbors < MIN_NEIGHBORS:
             raise InputError(f"max_neighbors must be {MIN_NEIGHBORS} or more: the paper's positions begin at 2p - 4")
         self.graph = graph
         self.tokens = tokens
         self.max_neighbors = max_neighbors
         self.max_distant = max_distant
-        adjacency = graph.adjacency
-        self._offsets, self._relations, self._entities = adjacency.offsets, adjacency.relations, adjacency.entities
-        if top == "rare":
-            rows = np.repeat(np.arange(graph.num_entities), graph.degrees)
-            counts = graph.relation_counts()[graph.base(self._relations)]
-            order = np.lexsort([counts, rows])
-            self._relations, self._entities = self._relations[order], self._entities[order]
+        self.sampler = NeighborSampler(graph, order)
 
     def extract(
         self,
@@ -177,26 +168,19 @@ class ContextExtractor:
         """Return up to p pairs of each entity: direct ones, then up to q distant ones where there is room."""
         p = self.max_neighbors
         entities = np.asarray(entities, dtype=np.int64)
-        spare = 0 if hidden.is_none else (1 if hidden.others is not None else p)
-        relations, others, there = self._draw(entities, p + spare, rng)
-        there &= ~hidden.hides(self.graph.base(relations), others)
-        kept = np.argsort(~there, axis=1, kind="stable")[:, :p]
-        num_direct = np.minimum(there.sum(axis=1), p)
-        empty = np.arange(p) >= num_direct[:, None]
-        relations = np.where(empty, -1, np.take_along_axis(relations, kept, axis=1))
-        others = np.where(empty, -1, np.take_along_axis(others, kept, axis=1))
-        num_pairs = num_direct.copy()
-        poor = np.flatnonzero((num_direct < p) & (num_direct > 0))
+        direct = self.sampler.sample(entities, p, rng, hidden)
+        relations, others, num_pairs = direct.relations, direct.entities, direct.counts.copy()
+        poor = np.flatnonzero((direct.counts < p) & (direct.counts > 0))
         if self.max_distant and len(poor):
-            room = np.minimum(self.max_distant, p - num_direct[poor])
+            room = np.minimum(self.max_distant, p - direct.counts[poor])
             hidden_here = HiddenEdges(hidden.relations).take(poor)
             far_relations, far_entities, found = self._distant(entities[poor], others[poor], room, rng, hidden_here)
             row, column = np.nonzero(np.arange(self.max_distant) < found[:, None])
-            place = num_direct[poor][row] + column
+            place = direct.counts[poor][row] + column
             relations[poor[row], place] = far_relations[row, column]
             others[poor[row], place] = far_entities[row, column]
             num_pairs[poor] += found
-        return Neighbors(relations, others, num_direct, num_pairs)
+        return Neighbors(relations, others, direct.counts, num_pairs)
 
     def _distant(
         self,
@@ -214,7 +198,7 @@ class ContextExtractor:
         each = self.max_distant + 1  # one may lead back
         repeated = (middles[:, :, None] == middles[:, None, :]) & np.tri(p, k=-1, dtype=bool)
         usable = (middles >= 0) & (middles != centers[:, None]) & ~repeated.any(axis=2)
-        relations, ends, there = self._draw(np.where(usable, middles, 0).ravel(), each, rng)
+        relations, ends, there = self.sampler.draw(np.where(usable, middles, 0).ravel(), each, rng)
         relations, ends = relations.reshape(rows, p * each), ends.reshape(rows, p * each)
         there = there.reshape(rows, p, each) & usable[:, :, None]
         there = there.reshape(rows, p * each) & (ends != centers[:, None])
@@ -224,23 +208,6 @@ class ContextExtractor:
         chosen = np.argsort(np.where(there, keys, 2.0), axis=1, kind="stable")[:, : self.max_distant]
         found = np.minimum(there.sum(axis=1), room)
         return np.take_along_axis(relations, chosen, axis=1), np.take_along_axis(ends, chosen, axis=1), found
-
-    def _draw(
-        self, entities: npt.NDArray[np.int64], count: int, rng: np.random.Generator | None
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Draw up to `count` edges of each entity without replacement, or take the first ones."""
-        starts = self._offsets[entities]
-        degrees = self._offsets[entities + 1] - starts
-        places = np.broadcast_to(np.arange(count), (len(entities), count))
-        there = places < degrees[:, None]
-        if rng is not None:
-            places = draw_without_replacement(
-                degrees, count, lambda bounds: (rng.random(len(bounds)) * bounds).astype(np.int64)
-            )
-        edges = np.where(there, starts[:, None] + places, 0)
-        if not len(self._entities):
-            return np.full(there.shape, -1), np.full(there.shape, -1), there
-        return self._relations[edges].astype(np.int64), self._entities[edges].astype(np.int64), there
 
     def _entity_tokens(self, side: Neighbors) -> npt.NDArray[np.int64]:
         return np.where(side.entities < 0, PAD, side.entities + self.tokens.first_entity)

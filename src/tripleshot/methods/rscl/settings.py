@@ -5,7 +5,8 @@ from typing import Literal
 
 from tripleshot.datasets.episodes import Regime
 from tripleshot.errors import InputError
-from tripleshot.methods.rscl.contexts import MIN_NEIGHBORS, TopNeighbors
+from tripleshot.graph.neighbors import NeighborOrder
+from tripleshot.methods.rscl.contexts import MIN_NEIGHBORS
 from tripleshot.methods.rscl.masking import MaskingShares
 from tripleshot.methods.settings import Schedule, TrainingSettings, count, setting, share
 
@@ -26,7 +27,7 @@ class RSCLSettings(TrainingSettings):
     scale_attention: bool = setting(True, "divide by the root of the width where queries attend to examples")
     max_neighbors: int = setting(8, "p, pairs on each side of a context", at_least=MIN_NEIGHBORS)
     max_distant: int = setting(5, "q, distant neighbors among them at most; 0 uses direct neighbors only (ablation)")
-    top_neighbors: TopNeighbors = setting(
+    top_neighbors: NeighborOrder = setting(
         "file", "which neighbors come first in validation and test: in file order, or rare relations first"
     )
     factorised: bool = setting(
