@@ -1,4 +1,4 @@
-"""What papers, READMEs and logs of the field print for NELL-One and Wiki-One: data, each figure with its source."""
+"""Published results on NELL-One and Wiki-One, from papers, READMEs and logs, each with its source."""
 
 import json
 from collections.abc import Mapping
@@ -20,12 +20,13 @@ class Published:
         dataset: its name in the catalog.
         shots: K.
         name: as its authors call it.
-        method: the method here that it is to be compared with; None if there is none.
-        source: a short name of where it is printed; `where` says where that is.
+        method: the method of this library that it is compared with; None if there is none.
+        source: the short name of the publication.
+        where: the publication in full.
         metrics: `mrr`, `hits@10`, `hits@5`, `hits@1`, or those of them that are printed.
         settings: what makes it a variant of the method.
-        is_comparable: the figure is believed to come from the same protocol.
-        note: what one should know before comparing.
+        is_comparable: it is believed to follow the same protocol.
+        note: what to know before comparing.
     """
 
     dataset: str
@@ -41,7 +42,7 @@ class Published:
 
     @property
     def label(self) -> str:
-        """The method and variant here that it is to be compared with; empty if there is none."""
+        """The method and variant of this library that it is compared with; empty if there is none."""
         return str(variant_of(self.method, self.settings)) if self.method else ""
 
 

@@ -1,4 +1,7 @@
-"""Result documents as `results.describe` lays them out, made up."""
+"""Made-up results with the fields of real ones, and what reports are made from."""
+
+from tripleshot.experiments.paper.main_table import ROWS
+from tripleshot.experiments.paper.results import PaperResults, Results
 
 
 def metrics(mrr):
@@ -29,3 +32,18 @@ def result(label, mrr, shots=5, seed=0, curve=(), relations=None, **more):
         **({} if method in ("degree", "evidence") else {"training": {**training, "best": best, "curve": points}}),
         **more,
     }
+
+
+ABLATED = {"rscl": 0.3, "rscl@without-distant": 0.28, "rscl@without-global": 0.2, "rscl@without-local": 0.31}
+STUDIED = [result(label, mrr, shots) for shots in (1, 5) for label, mrr in ABLATED.items()]
+TRAINED = [result(label, 0.1 + 0.01 * number) for number, label in enumerate(ROWS)]
+
+
+def collected(dataset, main=(), studies=()):
+    """Return what reports are made from: these results and no others."""
+    main, studies = (Results((tuple(some),)) for some in (main, studies))
+    return PaperResults(dataset, main, studies, "h" * 64, ("tiny", "--out", "there"))
+
+
+def verdicts(report):
+    return {claim.text: claim.verdict for claim in report.claims}

@@ -1,4 +1,4 @@
-"""The paper's grid search: one training for each point of a grid, the best on dev wins; a study on disk remembers."""
+"""The paper's grid search: one training per point of a grid, judged on dev; finished points are kept in a SQLite file."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -11,14 +11,14 @@ from tripleshot.experiments.variants import JOINT, LAMBDAS, read_value
 from tripleshot.methods.rscl.settings import RSCLSettings
 
 GRID: dict[str, tuple[Any, ...]] = {"dropout": (0.3, 0.2), "global_share": LAMBDAS}
-"""All that the paper says it tried: two rates of dropout, and the values of lambda in its figure."""
+"""The values that the paper names: two rates of dropout, and the values of lambda in its figure."""
 
 STUDY = "search.sqlite"
 NAME, TITLE = "search", "Grid search on dev"
 
 
 def read_grid(lines: Iterable[str]) -> dict[str, tuple[Any, ...]]:
-    """Read a grid from SETTING=VALUE,VALUE lines; none of them is the paper's."""
+    """Read a grid from SETTING=VALUE,VALUE lines; without lines it is the paper's grid."""
     hints = get_type_hints(RSCLSettings)
     grid = {}
     for line in lines:
@@ -41,11 +41,11 @@ def search(
     name: str,
     limit: int | None = None,
 ) -> list[tuple[dict[str, Any], float]]:
-    """Measure points of a grid that are not measured yet, and return all that are, the best first.
+    """Measure points of a grid that are not measured yet, and return all measured ones, the best first.
 
     Args:
         grid: setting to the values to try.
-        measure: trains at a point and returns its dev MRR; whatever stops it leaves the point to the next call.
+        measure: trains at a point and returns its dev MRR; if it is interrupted, the next call measures the point again.
         path: the SQLite file of the study.
         name: of the study; another grid or budget is another study.
         limit: how many points to measure now; None measures all that are left.
@@ -64,7 +64,9 @@ def search(
     for _ in range(left):
         number, point = _next_point(optuna, study, grid)
         value = measure(point)
-        with suppress(RuntimeError):  # after the last point the sampler stops a loop that there is none of here
+        with suppress(
+            RuntimeError
+        ):  # after the last point the sampler tries to stop optuna's own loop, which is not used
             study.tell(number, value)
     return sorted(_measured(optuna, study, names), key=lambda pair: -pair[1])
 
@@ -79,7 +81,7 @@ def _optuna() -> Any:  # noqa: ANN401 (an extra)
 
 
 def _next_point(optuna: Any, study: Any, grid: Mapping[str, Sequence[Any]]) -> tuple[int, dict[str, Any]]:  # noqa: ANN401
-    """Return a point that was begun and not finished, or else a new one."""
+    """Return a point that was started and not finished, or else a new one."""
     for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
         if trial.params.keys() == grid.keys():
             return trial.number, dict(trial.params)
@@ -102,12 +104,12 @@ def _size(grid: Mapping[str, Sequence[Any]]) -> int:
 def search_report(
     found: Sequence[tuple[dict[str, Any], float]], grid: Mapping[str, Sequence[Any]], command: str
 ) -> Report:
-    """Lay out the points by their dev MRR."""
+    """Make the table of points, the highest dev MRR first."""
     names = tuple(grid)
     rows = tuple((*(str(point[name]) for name in names), format_value(value)) for point, value in found)
     left = _size(grid) - len(found)
     text = (
-        "RSCL at each point of a grid, trained for the same time; dev decides. The paper names few of the values it "
+        "RSCL at each point of a grid, trained for the same time and judged on dev. The paper names few of the values it "
         f"tried: dropout .3 and .2, and lambda in its figure. {len(found)} of {_size(grid)} points are measured."
     )
     return Report(
