@@ -26,14 +26,14 @@ curves = st.builds(Curve, st.floats(1e-3, 1e3), st.floats(0, 10), st.floats(-20,
 scores = arrays(np.float64, st.integers(0, 30), elements=numbers)
 
 
-def made_up(chance, num_tasks=4, num_questions=60, num_candidates=30, scale=1.0):
+def made_up(rng, num_tasks=4, num_questions=60, num_candidates=30, scale=1.0):
     """Make questions whose right answer is drawn from the softmax of the scores: the truth is known."""
     questions = []
     for index in range(num_tasks * num_questions):
-        logits = chance.normal(size=num_candidates) * 3
+        logits = rng.normal(size=num_candidates) * 3
         shares = np.exp(logits) / np.exp(logits).sum()
-        right = np.arange(num_candidates) == chance.choice(num_candidates, p=shares)
-        questions.append(Question(index % num_tasks, scale * logits + chance.normal() * 100, right))
+        right = np.arange(num_candidates) == rng.choice(num_candidates, p=shares)
+        questions.append(Question(index % num_tasks, scale * logits + rng.normal() * 100, right))
     return questions
 
 
@@ -98,9 +98,9 @@ def test_one_task_or_no_right_answer_is_not_enough():
 
 def test_every_task_counts_the_same():
     """A task with ten times the questions does not outvote the other."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     easy = [Question(0, np.array([1.0, 0.0]), np.array([True, False])) for _ in range(200)]
-    hard = [Question(1, np.array([1.0, 0.0]), np.array([chance.random() < 0.2, False])) for _ in range(20)]
+    hard = [Question(1, np.array([1.0, 0.0]), np.array([rng.random() < 0.2, False])) for _ in range(20)]
     found = fitted([*easy, *hard]).confidence(np.array([1.0, 0.0]))[0]
     assert found == pytest.approx((1 + np.mean([one.is_right[0] for one in hard])) / 2, abs=0.05)
 
@@ -114,9 +114,7 @@ def test_reliability_of_perfect_and_of_useless_confidence():
 
 def test_only_valid_tasks_are_asked(tiny):
     class Watched:
-        asked: list
-
-        def fit_calibration(self, dataset, shots):
+        def __init__(self):
             self.asked = []
 
         def score(self, support, head, tails):
@@ -124,7 +122,6 @@ def test_only_valid_tasks_are_asked(tiny):
             return np.arange(len(tails), dtype=float)
 
     method = Watched()
-    fit(method, tiny, 3)
     calibrate(method, tiny, 3)
     assert set(method.asked) == {task.support(3).tobytes() for task in tiny.valid}
 

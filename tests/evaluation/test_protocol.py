@@ -20,9 +20,6 @@ class Fixed:
     def __init__(self, table):
         self.table = table
 
-    def fit(self, dataset, shots):
-        pass
-
     def score(self, support, head, tails):
         return np.array([self.table(head, int(tail)) for tail in tails], dtype=float)
 

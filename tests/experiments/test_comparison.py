@@ -12,11 +12,11 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.results import RESULT
 from tripleshot.experiments.comparison import Cell, Plan, run_cell, variant_of_width
 from tripleshot.experiments.comparison_table import make_comparison
-from tripleshot.methods import METHODS, MethodEntry, load_run
+from tripleshot.methods import METHODS, MethodEntry
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.training.log import LOG, read_log
-from tripleshot.training.runs import CONFIG, load_config
+from tripleshot.training.runs import CONFIG, load_config, load_run
 from tripleshot.training.trainer import StoppedError
 
 BUDGET = 1.0
@@ -56,11 +56,8 @@ class Recorder:
         self.tested.append(str(cell))
         yield None
 
-    def begin(self, stage, step):
-        pass
-
-    def advance(self, step, losses, best_mrr):
-        if step == self.stop_at:
+    def __call__(self, update):
+        if update.step == self.stop_at:
             self.stop_at = None
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -172,7 +169,9 @@ def test_a_run_of_another_version_is_refused_by_the_names_of_its_settings(plan, 
 
 def test_vectors_that_a_method_starts_from_are_trained_first_and_counted_apart(plan, tiny, monkeypatch):
     """A second name of RSCL stands for an embedding method: its pre-training is what the other starts from."""
-    monkeypatch.setitem(METHODS, "vectors", MethodEntry("embedding", "", "rscl.method:RSCLMethod", learns=True))
+    monkeypatch.setitem(
+        METHODS, "vectors", MethodEntry("embedding", "", "tripleshot.methods.rscl.method:RSCLMethod", learns=True)
+    )
     recorder = Recorder()
     result = run_cell(replace(plan, pretrained={"rscl": "vectors"}), RSCL, tiny, recorder)
     assert recorder.trained == ["vectors-3-shot-seed-0", "rscl-3-shot-seed-0"]

@@ -17,7 +17,8 @@ import numpy as np, torch
 from safetensors.torch import save_file
 from torch import nn
 from tripleshot.training.distributed import process_group, rank
-from tripleshot.training.trainer import Stage, Trainer, TrainerOptions
+from tripleshot.methods.trainable import Stage
+from tripleshot.training.trainer import Trainer, TrainerOptions
 
 folder = Path(sys.argv[1])
 torch.set_num_threads(1)
@@ -32,7 +33,7 @@ torch.manual_seed(0)
 module = Small()
 with process_group("cpu"):
     rows = torch.tensor([0, 1, 2]) if rank() == 0 else torch.tensor([2, 3])
-    def losses(step, chance):
+    def losses(step, rng):
         return {"fit": (module.layer(module.rows(rows)) - 1).square().mean()}
     stage = Stage("only", losses, 1, 0.1, "constant", 0, validates=True)
     trainer = Trainer(module, [stage], folder, 0, lambda: 0.5, lambda: None, TrainerOptions(clip=0.0))

@@ -26,7 +26,7 @@ def test_a_config_comes_back(tiny, tmp_path):
 
 def test_a_run_of_a_method_that_was_renamed_still_loads_and_says_so(tiny, tmp_path):
     save_config(replace(config_of(tiny), method="rscl+"), tmp_path)
-    with pytest.warns(InputWarning, match="'rscl\\+', which is now called 'evidence-net'"):
+    with pytest.warns(InputWarning, match="rscl\\+, which is now called evidence-net"):
         assert load_config(tmp_path) == replace(config_of(tiny), method="evidence-net")
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ from safetensors import safe_open
 from torch import nn
 
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.training.checkpoints import load_weights, save_weights
+from tripleshot.methods.trainable import Stage, TrainedWeights
+from tripleshot.training.checkpoints import load_weights, read_weights, save_weights
 from tripleshot.training.log import LOG, read_log
-from tripleshot.training.trainer import CHECKPOINT, Stage, StoppedError, Trainer, TrainerOptions
+from tripleshot.training.trainer import CHECKPOINT, StoppedError, Trainer, TrainerOptions
 
 
 class Small(nn.Module):
@@ -30,14 +32,14 @@ class Small(nn.Module):
         self.layer = nn.Linear(4, 1)
 
 
-def trainer(folder, scores=(0.1, 0.2, 0.3), steps=30, watching=None, stop_at=None, noise=True):
+def trainer(folder, scores=(0.1, 0.2, 0.3), steps=30, options=None, stop_at=None, noise=True):
     module = Small()
     answers = iter(scores)
 
-    def losses(step, chance):
+    def losses(step, rng):
         if stop_at is not None and step == stop_at:
             os.kill(os.getpid(), signal.SIGINT)
-        rows = torch.from_numpy(chance.integers(50, size=8))
+        rows = torch.from_numpy(rng.integers(50, size=8))
         out = module.layer(module.rows(rows)).squeeze(1)
         return {"fit": (out - rows / 50 + torch.randn(8) * noise).square().mean()}
 
@@ -53,7 +55,7 @@ def trainer(folder, scores=(0.1, 0.2, 0.3), steps=30, watching=None, stop_at=Non
         seed=1,
         validate=lambda: next(answers, 0.0),
         keep=lambda: save_weights(module, folder),
-        watching=watching or TrainerOptions(validate_every=10, patience=0, checkpoint_every=7),
+        options=options or TrainerOptions(validate_every=10, patience=0, checkpoint_every=7),
     )
 
 
@@ -81,8 +83,8 @@ def test_the_weights_that_were_best_are_kept(tmp_path):
 
 
 def test_training_stops_when_it_no_longer_gets_better(tmp_path):
-    watching = TrainerOptions(validate_every=10, patience=2, checkpoint_every=7)
-    _, made = trainer(tmp_path / "run", scores=(0.5, 0.2, 0.3, 0.9), steps=100, watching=watching)
+    options = TrainerOptions(validate_every=10, patience=2, checkpoint_every=7)
+    _, made = trainer(tmp_path / "run", scores=(0.5, 0.2, 0.3, 0.9), steps=100, options=options)
     made.run()
     assert made.progress.step == 30
     assert made.progress.best_mrr == 0.5
@@ -162,12 +164,12 @@ import sys
 sys.path.insert(0, {tests!r})
 import torch
 from pathlib import Path
-from test_training import trainer
+from test_trainer import trainer
 from tripleshot.training.trainer import TrainerOptions
 
 torch.set_num_threads(1)
-watching = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
-made = trainer(Path({folder!r}), scores=[0.1] * 1000, steps=400, watching=watching)[1]
+options = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
+made = trainer(Path({folder!r}), scores=[0.1] * 1000, steps=400, options=options)[1]
 print("ready", flush=True)
 made.run(resume=True)
 print("done", flush=True)
@@ -176,8 +178,8 @@ print("done", flush=True)
 
 def test_killed_at_any_moment_the_last_good_checkpoint_is_left(tmp_path):
     """Kill it again and again, at random moments, and go on: the end is that of a run in peace."""
-    watching = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
-    whole, made = trainer(tmp_path / "whole", scores=[0.1] * 1000, steps=400, watching=watching)
+    options = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
+    whole, made = trainer(tmp_path / "whole", scores=[0.1] * 1000, steps=400, options=options)
     made.run()
     script = VICTIM.format(tests=str(Path(__file__).parent), folder=str(tmp_path / "run"))
     moments = np.random.default_rng(0).uniform(0.01, 0.25, size=10)
@@ -187,7 +189,7 @@ def test_killed_at_any_moment_the_last_good_checkpoint_is_left(tmp_path):
             victim.stdout.readline()
             time.sleep(moment)
             victim.kill()
-    module, last = trainer(tmp_path / "run", scores=[0.1] * 1000, steps=400, watching=watching)
+    module, last = trainer(tmp_path / "run", scores=[0.1] * 1000, steps=400, options=options)
     last.run(resume=True)
     assert torch.equal(weights(module), weights(whole))
 
@@ -209,18 +211,18 @@ def clock(monkeypatch):
     return made
 
 
-def timed(folder, clock, stop_after=None, **watching):
+def timed(folder, clock, stop_after=None, **options):
     """Return a training in which a step takes one second and a validation three."""
     folder.mkdir(exist_ok=True)
     module = Small()
     rates = []
 
-    def losses(step, chance):
+    def losses(step, rng):
         clock.now += 1
         rates.append(made.optimizers[0].param_groups[0]["lr"])
         if len(rates) == stop_after:
             os.kill(os.getpid(), signal.SIGINT)
-        return {"fit": module.layer(module.rows(torch.from_numpy(chance.integers(50, size=8)))).square().mean()}
+        return {"fit": module.layer(module.rows(torch.from_numpy(rng.integers(50, size=8)))).square().mean()}
 
     def validate():
         clock.now += 3
@@ -231,7 +233,7 @@ def timed(folder, clock, stop_after=None, **watching):
         Stage("second", losses, 300, 0.01, "linear", 0, validates=True),
     ]
     keep = lambda: save_weights(module, folder)  # noqa: E731
-    made = Trainer(module, stages, folder, 1, validate, keep, TrainerOptions(100, 0, 1000, budget=40, **watching))
+    made = Trainer(module, stages, folder, 1, validate, keep, TrainerOptions(100, 0, 1000, budget=40, **options))
     return made, rates
 
 
@@ -266,21 +268,39 @@ def test_a_stopped_training_goes_on_with_the_time_that_it_had_left(tmp_path, clo
     assert [line["spent"] for line in read_log(tmp_path / "run" / LOG) if "valid_mrr" in line] == [23, 33, 40]
 
 
-def test_an_observer_that_wants_to_know_is_told_the_time(tmp_path, clock):
+def test_a_callback_is_told_of_every_step_and_of_the_time(tmp_path, clock):
     seen = []
-
-    class Watch:
-        def begin(self, stage, step):
-            pass
-
-        def advance(self, step, losses, best_mrr):
-            pass
-
-        def pass_time(self, spent, budget):
-            seen.append((spent, budget))
-
-    made, _ = timed(tmp_path / "run", clock)
-    made.observer = Watch()
+    made, rates = timed(tmp_path / "run", clock)
+    made.callback = seen.append
     made.run()
-    assert seen[0] == (1, 40)
-    assert seen[-1] == (40, 40)
+    assert len(seen) == len(rates)
+    assert (seen[0].stage, seen[0].step, seen[0].steps, seen[0].best_mrr) == ("first", 1, 100, -1)
+    assert (seen[0].spent, seen[0].budget) == (1, 40)
+    assert seen[0].losses.keys() == {"fit"}
+    assert (seen[-1].stage, seen[-1].best_mrr, seen[-1].spent) == ("second", 0.5, 40)
+
+
+def test_a_callback_that_fails_stops_the_training_and_the_run_can_be_resumed(tmp_path):
+    whole, made = trainer(tmp_path / "whole")
+    made.run()
+
+    def cut_power(update):
+        if (update.stage, update.step) == ("second", 9):
+            raise RuntimeError("power cut")
+
+    _, broken = trainer(tmp_path / "run")
+    broken.callback = cut_power
+    with pytest.raises(RuntimeError, match="power cut"):
+        broken.run()
+    module, resumed = trainer(tmp_path / "run")
+    resumed.run(resume=True)
+    assert torch.equal(weights(module), weights(whole))
+
+
+def test_a_stage_can_keep_its_weights_in_a_file_of_its_own(tmp_path):
+    module, made = trainer(tmp_path / "run")
+    made.stages[0] = replace(made.stages[0], keep_as="first.safetensors")
+    made.run()
+    kept = Small()
+    TrainedWeights(read_weights(tmp_path / "run" / "first.safetensors"), None, "first").load_into(kept)
+    assert not torch.equal(weights(kept), weights(module))

@@ -136,7 +136,12 @@ def find_method(name: str) -> MethodEntry:
 
 def create_method(name: str, settings: dict[str, Any] | None = None, device: str = "cpu") -> Method:
     """Return a fresh method by its name, with settings in place of its defaults."""
-    return find_method(name).create(settings, device)
+    entry = find_method(name)
+    known = sorted(entry.setting_names()) if settings else []
+    for setting in settings or {}:
+        if setting not in known:
+            raise InputError(f"{name} has no setting {setting!r}{nearest(setting, known)}")
+    return entry.create(settings, device)
 
 
 def settings_of(method: Method) -> dict[str, Any]:

@@ -48,7 +48,8 @@ def fit(
 
     Args:
         method: as `create_method` makes it.
-        dataset: background, train tasks to learn from, valid tasks to choose on; test is never looked at.
+        dataset: background, train tasks to learn from, valid tasks to choose on. The queries of the test tasks are
+            never looked at.
         shots: K.
         folder: where weights, checkpoint and log go; None keeps nothing on disk.
         resume: go on from the checkpoint in the folder.

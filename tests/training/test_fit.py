@@ -1,0 +1,111 @@
+"""Training into a folder: what a run leaves behind, and what a start that fails does not."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tripleshot.errors import InputError
+from tripleshot.evaluation.calibration import load_calibration
+from tripleshot.methods import create_method
+from tripleshot.training.fit import calibrate_run, fit, train_run
+from tripleshot.training.log import LOG, read_log
+from tripleshot.training.runs import CONFIG, VOCABULARY, load_config, load_run
+
+SHOTS = 3
+TRANSE = {"width": 8, "batch_size": 32, "num_negatives": 4, "steps": 20, "validate_every": 10}
+FAAN = {"width": 16, "max_neighbors": 4, "batch_size": 16, "steps": 20, "validate_every": 10}
+
+
+def scores(method, dataset):
+    task = dataset.test[0]
+    return method.score(task.support(SHOTS), int(task.queries(SHOTS)[0, 0]), np.arange(dataset.graph.num_entities))
+
+
+def stop_after(steps):
+    def callback(update):
+        if update.step == steps:
+            raise KeyboardInterrupt
+
+    return callback
+
+
+@pytest.mark.parametrize(("name", "settings"), [("transe", TRANSE), ("evidence", None)])
+def test_a_run_is_loaded_with_the_scores_that_it_was_left_with(tiny, tmp_path, name, settings):
+    trained = train_run(name, tiny, SHOTS, tmp_path / "run", data="tiny", settings=settings)
+    method, config = load_run(tmp_path / "run", tiny)
+    np.testing.assert_array_equal(scores(method, tiny), scores(trained, tiny))
+    assert (config.method, config.shots, config.data, config.budget) == (name, SHOTS, "tiny", 0)
+    assert (tmp_path / "run" / VOCABULARY).exists()
+    assert (tmp_path / "run" / LOG).exists()
+
+
+def test_in_memory_a_method_learns_the_same_as_into_a_folder(tiny, tmp_path):
+    in_memory = create_method("transe", TRANSE)
+    fit(in_memory, tiny, SHOTS)
+    np.testing.assert_array_equal(
+        scores(in_memory, tiny), scores(train_run("transe", tiny, SHOTS, tmp_path, settings=TRANSE), tiny)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("transe", {"settings": {**TRANSE, "steps": -1}}, "steps must be 0 or more"),
+        ("transe", {"settings": {**TRANSE, "widht": 8}}, "transe has no setting 'widht'; did you mean 'width'"),
+        ("transe", {"device": "abacus"}, "device 'abacus' cannot be used here"),
+        ("transe", {"shots": 0}, "shots"),
+        ("faan", {"settings": {**FAAN, "pretrained": "nowhere"}}, "nowhere: not a run"),
+        ("trance", {}, "did you mean 'transe'"),
+    ],
+)
+def test_a_start_that_fails_leaves_no_run_behind_and_can_be_repeated_in_the_same_folder(
+    tiny, tmp_path, name, wrong, message
+):
+    folder = tmp_path / "run"
+    given: dict[str, Any] = {"dataset": tiny, "shots": SHOTS, "folder": folder, "settings": TRANSE, **wrong}
+    with pytest.raises(InputError, match=message):
+        train_run(name, **given)
+    assert not (folder / CONFIG).exists()
+    with pytest.raises(InputError, match="not a run"):
+        load_run(folder, tiny)
+    right = "faan" if name == "faan" else "transe"
+    train_run(right, tiny, SHOTS, folder, settings=FAAN if right == "faan" else TRANSE)
+    assert load_run(folder, tiny)[1].method == right
+
+
+def test_a_run_is_never_written_over_but_resumed_with_its_own_settings(tiny, tmp_path):
+    whole = train_run("transe", tiny, SHOTS, tmp_path / "whole", settings=TRANSE)
+    with pytest.raises(KeyboardInterrupt):
+        train_run("transe", tiny, SHOTS, tmp_path / "run", settings=TRANSE, callback=stop_after(7))
+    with pytest.raises(InputError, match="a run is there already"):
+        train_run("transe", tiny, SHOTS, tmp_path / "run", settings=TRANSE)
+    resumed = train_run("evidence", tiny, 1, tmp_path / "run", resume=True)
+    np.testing.assert_array_equal(scores(resumed, tiny), scores(whole, tiny))
+    assert load_config(tmp_path / "run").shots == SHOTS
+    other = replace(tiny, test=tiny.test[:1])
+    with pytest.raises(InputError, match="would not fit its ids"):
+        train_run("transe", other, SHOTS, tmp_path / "run", resume=True)
+
+
+def test_a_budget_is_kept_with_the_run(tiny, tmp_path):
+    train_run("transe", tiny, SHOTS, tmp_path, settings=TRANSE, budget=0.5)
+    assert load_config(tmp_path).budget == 0.5
+    assert read_log(tmp_path / LOG)[-1]["spent"] > 0.4
+
+
+def test_test_tasks_are_never_looked_at(tiny):
+    methods = create_method("faan", FAAN), create_method("faan", FAAN)
+    for method, dataset in zip(methods, (tiny, replace(tiny, test=())), strict=True):
+        fit(method, dataset, SHOTS)
+    np.testing.assert_array_equal(scores(methods[0], tiny), scores(methods[1], tiny))
+
+
+def test_a_run_is_calibrated_on_its_valid_tasks(tiny, tmp_path):
+    dataset = replace(tiny, valid=(*tiny.valid, *tiny.train))
+    method = train_run("evidence", dataset, SHOTS, tmp_path)
+    calibration = calibrate_run(method, dataset, SHOTS, tmp_path)
+    assert calibration is not None
+    assert load_calibration(tmp_path) == calibration
+    assert calibrate_run(method, tiny, SHOTS) is None
