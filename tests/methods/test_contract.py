@@ -1,6 +1,6 @@
-"""One contract for every method in the table: whoever adds a method adds a line to `QUICK`, and all of this holds."""
+"""One contract for every method in the table: one that learns has a preset `tiny`, with which all of this holds."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,15 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, summarize
 from tripleshot.methods import METHODS, MethodEntry, create_method
 from tripleshot.methods.protocol import ExplainingMethod, Method
+from tripleshot.methods.trainable import TrainableMethod
 from tripleshot.training.fit import fit
-from tripleshot.training.trainer import Trainer
+from tripleshot.training.runs import load_trained_weights
 
 SHOTS = 3
-SMALL = {"width": 16, "num_layers": 1, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16}
 MATCHING = {"width": 16, "max_neighbors": 4, "batch_size": 16, "steps": 20, "validate_every": 10}
 EMBEDDING = {"width": 8, "batch_size": 32, "num_negatives": 4, "steps": 20, "validate_every": 10}
 TASKS = {"batch_size": 64, "relations_per_step": 16, "steps": 20, "validate_every": 10}
 QUICK: dict[str, dict[str, Any]] = {
-    "rscl": {**SMALL, "pretraining_steps": 10, "steps": 20, "validate_every": 10, "num_sampled": 8},
-    "evidence-net": {"batch_size": 16, "num_negatives": 16, "steps": 20, "validate_every": 10},
     "gmatching": MATCHING,
     "fsrl": MATCHING,
     "faan": MATCHING,
@@ -43,7 +41,7 @@ class Fitted:
     """A fitted method, the folder it wrote into, and which of its weights have had a gradient."""
 
     entry: MethodEntry
-    name: str
+    settings: dict[str, Any] | None
     method: Method
     folder: Path
     weights: set[str] = field(default_factory=set)
@@ -53,25 +51,23 @@ class Fitted:
 @pytest.fixture(scope="module", params=METHODS)
 def fitted(request, tiny, tmp_path_factory) -> Fitted:
     entry = METHODS[request.param]
-    found = Fitted(entry, request.param, entry.create(), tmp_path_factory.mktemp(request.param))
-    if not entry.learns:
-        fit(found.method, tiny, SHOTS)
-        return found
-    take_step = Trainer._step
+    settings = tiny_settings(request.param) if entry.learns else None
+    method = entry.create(settings)
+    found = Fitted(entry, settings, method, tmp_path_factory.mktemp(request.param))
 
-    def watched_step(trainer, *arguments):
-        losses = take_step(trainer, *arguments)
-        learning = {name: value.grad for name, value in trainer.module.named_parameters() if value.requires_grad}
+    def watch(update):
+        assert isinstance(method, TrainableMethod)
+        learning = {name: value.grad for name, value in method.module.named_parameters() if value.requires_grad}
         found.weights |= learning.keys()
         found.moved |= {name for name, slope in learning.items() if slope is not None and reaches(slope)}
-        return losses
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trainer, "_step", watched_step)
-        method = entry.create(QUICK[request.param])
-        fit(method, tiny, SHOTS, found.folder)
-    found.method = method
+    fit(method, tiny, SHOTS, found.folder, callback=watch)
     return found
+
+
+def tiny_settings(name) -> dict[str, Any]:
+    """Return the method's preset for tests."""
+    return QUICK[name] if name in QUICK else asdict(METHODS[name].preset("tiny"))
 
 
 def reaches(slope: torch.Tensor) -> bool:
@@ -139,8 +135,9 @@ def test_gradients_reach_every_weight(fitted):
 def test_a_run_that_is_loaded_scores_like_the_one_that_was_saved(fitted, tiny):
     if not fitted.entry.learns:
         pytest.skip("this method does not learn")
-    again = fitted.entry.create(QUICK[fitted.name])
-    again.restore(tiny, fitted.folder)
+    again = fitted.entry.create(fitted.settings)
+    assert isinstance(again, TrainableMethod)
+    again.restore(tiny, load_trained_weights(fitted.folder))
     np.testing.assert_array_equal(again.score(*question(tiny)), fitted.method.score(*question(tiny)))
 
 
@@ -150,7 +147,7 @@ def test_the_same_seed_gives_the_same_scores_whatever_the_queries_are(fitted, ti
     shuffled = tiny.test[0].pairs.copy()
     shuffled[SHOTS:, 1] = shuffled[SHOTS:, 1][::-1]
     changed = replace(tiny, test=(Task.of(tiny.test[0].name, shuffled), *tiny.test[1:]))
-    again = fitted.entry.create(QUICK[fitted.name]) if fitted.entry.learns else fitted.entry.create()
+    again = fitted.entry.create(fitted.settings)
     fit(again, changed, SHOTS)
     np.testing.assert_array_equal(again.score(support, head, tails), fitted.method.score(support, head, tails))
 
