@@ -6,7 +6,7 @@ import pytest
 from graphs import make_graph
 from tripleshot.answering.explanation import explain, roll_out
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.graph.connections import find_connections
+from tripleshot.graph.paths import find_connections
 from tripleshot.methods import create_method
 from tripleshot.methods.protocol import ExplainingMethod
 from tripleshot.methods.rscl.method import RSCLMethod

@@ -3,7 +3,7 @@ import pytest
 from graphs import make_graph
 from tripleshot.answering.explanation import Explanation, WeightedExample, WeightedNeighbor
 from tripleshot.answering.text import as_text
-from tripleshot.graph.connections import Connection, find_connections
+from tripleshot.graph.paths import Connection, find_connections
 from tripleshot.methods.protocol import Reason
 
 GRAPH = make_graph(

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tripleshot.errors import InputError
 from tripleshot.graph import search as searching
-from tripleshot.graph.search import MAX_CANDIDATES, NameIndex, Postings, as_texts, normalise, similarity, trigrams
+from tripleshot.graph.search import MAX_CANDIDATES, NameIndex, Postings, similarity
+from tripleshot.graph.trigrams import NUM_CODES, as_texts, normalise, trigrams
 from tripleshot.graph.vocabulary import Vocabulary
 
 NAMES = ["city/baku-az", "city/bakau-gm", "sea/caspian-sea", "city/sao-paulo-br", "airport/gyd", "#7", "city/paris-us"]
@@ -103,7 +104,7 @@ def test_resolving_builds_no_index():
     index = NameIndex.of(PLACES.entities)
     index.resolve("Baku")
     index.resolve("city/baku-az")
-    assert not index._built
+    assert index.nbytes == 0
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,8 @@ def test_threads_share_one_index():
         thread.join()
     assert len(answers) == 8
     assert all(answer == answers[0] for answer in answers)
-    assert len(index._built) == 1
+    TOWN_INDEX.search(TOWNS[3])
+    assert index.nbytes == TOWN_INDEX.nbytes
 
 
 bounded = settings(deadline=None, max_examples=50)
@@ -205,7 +207,7 @@ def test_the_index_agrees_with_comparing_every_name_across_blocks():
     index = NameIndex.of(TOWN_INDEX.entities, TOWN_INDEX.weights)
     for query in TOWNS[::9]:
         agrees_with_comparing_every_name(index, query)
-    assert len(index._built[0][1].offsets) == 7 * searching.NUM_CODES + 1
+    assert 7 <= index.nbytes / NUM_CODES / 8 < 8  # blocks: a list of eight bytes for each trigram
 
 
 def agrees_with_comparing_every_name(index: NameIndex, query: str) -> None:

@@ -34,6 +34,13 @@ def test_many_names_are_found_at_once_and_unknown_ones_marked():
     assert CITIES.find(pa.array(["city:rome"], pa.large_string())).tolist() == [2]
 
 
+def test_names_take_the_rows_that_a_table_of_other_ids_has_for_them():
+    now = Vocabulary.of("entity", ["city:rome", "city:oslo", "city:paris"])
+    assert CITIES.align(now, unknown=3).tolist() == [2, 3, 0]
+    assert CITIES.align(now, unknown=1, first=-3).tolist() == [-1, 1, -3]
+    assert CITIES.align(now, unknown=0).dtype == np.int64
+
+
 def test_ids_of_many_names_refuse_the_first_unknown_one():
     assert CITIES.ids(name for name in ("city:rome", "city:rome")).tolist() == [2, 2]
     assert CITIES.ids([]).tolist() == []

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray, IntArray
-from tripleshot.graph.connections import Connection, find_connections
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.paths import Connection, find_connections
 from tripleshot.methods.protocol import Attention, AttentiveMethod, ExplainingMethod, Method, Neighborhood, Reason
 
 Side = Literal["head", "tail"]

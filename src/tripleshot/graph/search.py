@@ -17,18 +17,22 @@ import pyarrow.compute as pc
 from tripleshot import arrays
 from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
+from tripleshot.graph.trigrams import (
+    BLOCK_SIZE,
+    NUM_CODES,
+    Texts,
+    as_texts,
+    code_points,
+    columns,
+    normalise,
+    trigrams,
+)
 from tripleshot.graph.vocabulary import Vocabulary
 
-MAX_LENGTH = 256  # letters of a text that are looked at
 MIN_SIMILARITY = 0.5  # of an answer that is neither equal to nor part of a name
-BLOCK_SIZE = 1 << 16  # entities numbered by two bytes
-NUM_CODES = 1 << 16  # trigrams are hashed to two bytes; a collision costs one comparison
 MAX_POSTINGS = 200_000  # read for one search
 MAX_CANDIDATES = 300  # compared letter by letter
-SPACE = ord(" ")
 NAME, LABEL, EQUAL, PREFIX, WORD, PART, SIMILAR = range(7)  # how a text matches, the best first
-
-Texts = pa.LargeStringArray
 
 
 @dataclass(frozen=True)
@@ -192,51 +196,9 @@ class NameIndex:
         return found
 
 
-def columns(entities: Vocabulary) -> list[Texts]:
-    """Return what entities are called: their names and, if there are any, their labels."""
-    return [entities.names] if entities.labels is None else [entities.names, entities.labels]
-
-
 def equal(texts: Texts, text: str) -> npt.NDArray[np.bool_]:
     """Say of each text whether it is this one, to the letter."""
     return pc.fill_null(pc.equal(texts, as_texts(text)[0]), False).to_numpy(zero_copy_only=False)
-
-
-def as_texts(text: str) -> Texts:
-    """Hold one text the way names are held; what UTF-8 cannot say becomes a question mark."""
-    return pa.array([text.encode("utf-8", "replace").decode()], type=pa.large_string())
-
-
-def normalise(texts: Texts) -> Texts:
-    """Leave out what typing hands leave out: case, accents and punctuation. No text becomes an empty one."""
-    texts = pc.utf8_normalize(pc.utf8_slice_codeunits(pc.fill_null(texts, ""), 0, MAX_LENGTH), form="NFKD")
-    texts = pc.utf8_lower(pc.replace_substring_regex(texts, r"\p{Mn}+", ""))
-    texts = pc.utf8_trim(pc.replace_substring_regex(texts, r"[\pP\pS\pZ\pC]+", " "), " ")
-    return pc.utf8_slice_codeunits(texts, 0, MAX_LENGTH)
-
-
-def trigrams(*texts: Texts) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Hash every three letters in a row; two spaces begin a text, and none ends it: the last word may go on.
-
-    Returns:
-        codes: one for each trigram, text by text.
-        owners: where its text stands; texts in the same place, a name and its label, count as one.
-    """
-    nothing = as_texts("")[0]
-    letters, lengths = code_points(pc.binary_join_element_wise(nothing, *texts, nothing, as_texts("  ")[0]))
-    padded = np.pad(letters, (0, 3), constant_values=SPACE)
-    first, second, third, next_one = padded[:-3], padded[1:-2], padded[2:-1], padded[3:]
-    is_within = (third != SPACE) | ((second != SPACE) & (next_one != SPACE))
-    hashed = first * np.uint32(0x9E3779B1) + second * np.uint32(0x85EBCA6B) + third * np.uint32(0xC2B2AE35)
-    owners = np.repeat(np.arange(len(lengths), dtype=np.uint16), lengths)
-    return (hashed >> 16)[is_within].astype(np.uint16), owners[is_within]
-
-
-def code_points(texts: Texts) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Return the letters of all texts end to end, and how many each has."""
-    together = pc.binary_join(pa.ListArray.from_arrays([0, len(texts)], texts), as_texts("")[0])[0].as_py()
-    letters = np.frombuffer(together.encode("utf-32-le"), dtype=np.uint32)
-    return letters, pc.utf8_length(texts).to_numpy().astype(np.int64)
 
 
 def similarity(query: str, texts: Texts) -> npt.NDArray[np.float64]:

@@ -64,6 +64,20 @@ class Vocabulary:
         found = pc.index_in(asked, value_set=self.names)
         return pc.fill_null(found, -1).to_numpy()
 
+    def align(self, other: "Vocabulary", unknown: int, first: int = 0) -> npt.NDArray[np.int64]:
+        """Return which row of a table that was made for these names each name of another vocabulary takes.
+
+        Args:
+            other: the names to be read now.
+            unknown: the row of a name that is not here.
+            first: the row of the first name that is here; the others follow.
+
+        Returns:
+            shape (len(other),).
+        """
+        found = self.find(other.names).astype(np.int64)
+        return np.where(found < 0, unknown, first + found)
+
     def ids(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
         """Return the ids of many names in one pass; an unknown one is an error."""
         names = list(names)

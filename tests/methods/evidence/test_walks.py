@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from graphs import make_graph
 from tripleshot.graph.hidden_edges import HiddenEdges
-from tripleshot.graph.pair_index import PairIndex
+from tripleshot.graph.paths import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence import walks as walks_module
 from tripleshot.methods.evidence.walks import ThreeStepWalks

@@ -3,9 +3,7 @@ import pytest
 import torch
 
 from graphs import make_graph
-from tripleshot.graph.name_texts import NameTexts
-from tripleshot.graph.search import normalise, trigrams
-from tripleshot.graph.vocabulary import Vocabulary
+from tripleshot.graph.trigrams import normalise, trigrams
 from tripleshot.methods.rscl.contexts import MASK, NUM_SPECIAL, PAD, Tokens
 from tripleshot.methods.rscl.text_encoder import TextEncoder
 
@@ -18,28 +16,6 @@ def graph():
 def codes_of(vocabulary, index):
     codes, owners = trigrams(normalise(vocabulary.names))
     return np.unique(codes[owners == index])
-
-
-def test_each_name_has_its_trigrams_once(graph):
-    texts = NameTexts.of(graph.entities)
-    for index in range(len(graph.entities)):
-        found = texts.codes[texts.offsets[index] : texts.offsets[index + 1]]
-        assert found.tolist() == codes_of(graph.entities, index).tolist()
-
-
-def test_names_are_alike_by_their_common_trigrams():
-    texts = NameTexts.of(Vocabulary.of("entity", ["new york", "york", "kent", "york county"]))
-    pairs = [(0, 1), (1, 1), (1, 3), (2, 1)]
-    expected = []
-    for first, second in pairs:
-        sets = [set(codes(texts, index)) for index in (first, second)]
-        expected.append(2 * len(sets[0] & sets[1]) / (len(sets[0]) + len(sets[1])))
-    assert texts.likeness(*np.array(pairs).T).tolist() == pytest.approx(expected)
-    assert expected[1] == 1
-
-
-def codes(texts, index):
-    return texts.codes[texts.offsets[index] : texts.offsets[index + 1]].tolist()
 
 
 def test_a_token_is_the_mean_of_its_trigrams(graph):

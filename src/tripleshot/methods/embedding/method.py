@@ -152,7 +152,9 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
             weights.load_into(self.module)
             self._know(self.module.supports.cpu().numpy())
         else:
-            weights.load_into(self.module, {"entities.weight": _trained_rows(names, dataset)})
+            last = len(names.entities)  # zeros, for an entity that training has not seen
+            rows = np.append(names.entities.align(dataset.graph.entities, last), last)
+            weights.load_into(self.module, {"entities.weight": rows})
             self._know(_renumbered(self.module.supports.cpu().numpy(), names, dataset))
         self.module.eval()
 
@@ -204,16 +206,9 @@ class ComplEx(EmbeddingMethod):
     export_vectors = exporter_of(variant)
 
 
-def _trained_rows(trained: TrainedNames, dataset: FewShotDataset) -> npt.NDArray[np.int64]:
-    """Return which row of the trained table each entity takes: the last one for an unknown name."""
-    found = trained.entities.find(dataset.graph.entities.names).astype(np.int64)
-    last = len(trained.entities)
-    return np.append(np.where(found < 0, last, found), last)
-
-
 def _renumbered(
     supports: npt.NDArray[np.int64], trained: TrainedNames, dataset: FewShotDataset
 ) -> npt.NDArray[np.int64]:
     """Return the examples by the ids of another graph, -1 for an entity that it does not have."""
-    ids = dataset.graph.entities.find(trained.entities.names).astype(np.int64)
+    ids = dataset.graph.entities.align(trained.entities, -1)
     return np.where(supports < 0, -1, ids[supports])

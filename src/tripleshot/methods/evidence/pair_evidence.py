@@ -13,9 +13,9 @@ import numpy.typing as npt
 from tripleshot.arrays import IntArray
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.name_texts import NameTexts
-from tripleshot.graph.pair_index import CommonNeighbors, PairIndex
+from tripleshot.graph.paths import CommonNeighbors, PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
+from tripleshot.graph.trigrams import NameTexts
 from tripleshot.methods.evidence.path_rules import PathRules, find_joining_paths, mine_path_rules
 from tripleshot.methods.evidence.walks import ThreeStepWalks
 

@@ -13,7 +13,7 @@ from tripleshot import arrays
 from tripleshot.arrays import IntArray, lookup
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.pair_index import CommonNeighbors, PairIndex
+from tripleshot.graph.paths import CommonNeighbors, PairIndex
 
 MAX_MIDDLE_DEGREE = 2000  # a hub joins everything to everything
 MAX_WALKS = 5_000_000  # bounds the memory of one start to some 200 MB, on any graph

@@ -3,8 +3,8 @@
 import numpy as np
 
 from tripleshot.arrays import IntArray
-from tripleshot.graph.connections import find_connections
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.paths import find_connections
 from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, Examples
 from tripleshot.methods.evidence.path_rules import PathRules, PathTypes, walk
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tripleshot.arrays import lookup
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.pair_index import PairIndex
+from tripleshot.graph.paths import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, MAX_WALKS
 

@@ -53,13 +53,11 @@ def restore_weights(module: nn.Module, weights: TrainedWeights, graph: Knowledge
 
 def _trained_rows(trained: TrainedNames, graph: KnowledgeGraph) -> dict[str, npt.NDArray[np.int64]]:
     """Return which row of the trained tables each row of a graph's tables takes: the last one for an unknown name."""
-    entities = trained.entities.find(graph.entities.names).astype(np.int64)
-    relations = trained.relations.find(graph.relations.names).astype(np.int64)
-    no_entity, num_relations = len(trained.entities), len(trained.relations)
-    no_relation = 2 * num_relations
-    forward = np.where(relations < 0, no_relation, relations)
-    inverse = np.where(relations < 0, no_relation, relations + num_relations)
+    num_relations = len(trained.relations)
+    no_entity, no_relation = len(trained.entities), 2 * num_relations
+    forward = trained.relations.align(graph.relations, no_relation)
+    inverse = trained.relations.align(graph.relations, no_relation, num_relations)
     return {
-        "entities": np.append(np.where(entities < 0, no_entity, entities), no_entity),
+        "entities": np.append(trained.entities.align(graph.entities, no_entity), no_entity),
         "relations": np.concatenate([forward, inverse, [no_relation]]),
     }

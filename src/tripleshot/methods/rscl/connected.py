@@ -13,7 +13,7 @@ from tripleshot.arrays import IntArray
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.neighbors import NeighborOrder
-from tripleshot.graph.pair_index import PairIndex
+from tripleshot.graph.paths import PairIndex
 from tripleshot.methods.rscl.contexts import ContextExtractor, Contexts, Neighbors, Tokens
 
 NO_ROLE, OPPOSITE, SHARED = 0, 1, 2

@@ -25,16 +25,14 @@ def trained_rows(
     Returns:
         shape (len(tokens),); entities stand at the end of a table and are counted from there, below zero.
     """
-    relations = trained.relations.find(graph.relations.names).astype(np.int64)
-    entities = trained.entities.find(graph.entities.names).astype(np.int64)
     first_task = NUM_SPECIAL + 2 * len(trained.relations)
     tasks = np.arange(first_task, first_task + tokens.num_tasks) if same_tasks else np.full(tokens.num_tasks, MASK)
     return np.concatenate(
         [
             np.arange(NUM_SPECIAL),
-            np.where(relations < 0, MASK, NUM_SPECIAL + relations),
-            np.where(relations < 0, MASK, NUM_SPECIAL + len(trained.relations) + relations),  # inverses
+            trained.relations.align(graph.relations, MASK, NUM_SPECIAL),
+            trained.relations.align(graph.relations, MASK, NUM_SPECIAL + len(trained.relations)),  # inverses
             tasks,
-            np.where(entities < 0, MASK, entities - len(trained.entities)),
+            trained.entities.align(graph.entities, MASK, -len(trained.entities)),
         ]
     )

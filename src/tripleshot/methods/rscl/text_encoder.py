@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.name_texts import NameTexts
-from tripleshot.graph.search import NUM_CODES
+from tripleshot.graph.trigrams import NUM_CODES, NameTexts
 from tripleshot.methods.rscl.contexts import NUM_SPECIAL, Tokens
 
 

@@ -1,10 +1,10 @@
-"""What joins many pairs of entities at once: their edges and their common neighbors, with some relations hidden.
+"""What joins entities: the edges between them and paths of two steps through common neighbors.
 
-`connections` spells out how two entities are joined, for people to read; this counts it for whole batches of pairs, for
-methods to learn from. Only the smaller of two neighborhoods is walked through.
+`PairIndex` finds them for whole batches of pairs, for methods to learn from; `find_connections` spells them out for one
+pair, for people to read. Only the smaller of two neighborhoods is walked through.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 SEVERAL = -2  # stands for the relation of a pair that several relations join
+MAX_CONNECTIONS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,26 +33,36 @@ class CommonNeighbors:
     of_heads: npt.NDArray[np.int64]
     of_tails: npt.NDArray[np.int64]
 
+    def take(self, places: IntArray | npt.NDArray[np.bool_]) -> "CommonNeighbors":
+        """Return some of them: those at these places, or where a mask is true."""
+        return CommonNeighbors(self.owners[places], self.middles[places], self.of_heads[places], self.of_tails[places])
+
 
 class PairIndex:
     """Every pair of neighbors once, in both directions, with the relations of the edges between them.
 
-    Memory is some 20 bytes an edge and direction. A relation is hidden for a pair as if its triples, and so their
+    Memory is some 20 bytes per edge and direction. A relation is hidden for a pair as if its triples, and so their
     inverses, were not in the graph.
     """
 
-    def __init__(self, graph: KnowledgeGraph) -> None:
-        """Sort the edges by the pairs that they join."""
-        adjacency = graph.adjacency
+    def __init__(self, graph: KnowledgeGraph, only: tuple[int, int] | None = None) -> None:
+        """Sort the edges by the pairs that they join.
+
+        Args:
+            graph: the edges.
+            only: the one pair that will be asked about: no other edges are sorted.
+        """
         self.graph = graph
         self._num_entities = max(graph.num_entities, 1)
-        owners = np.repeat(np.arange(graph.num_entities, dtype=np.int64), graph.degrees)
-        keys = owners * self._num_entities + adjacency.entities
+        self._entities = None if only is None else np.unique(only)
+        num_rows = graph.num_entities if self._entities is None else len(self._entities)
+        rows, relations, others = _all_edges(graph) if self._entities is None else _edges_of(graph, self._entities)
+        keys = rows * self._num_entities + others
         order = np.argsort(keys, kind="stable")
-        self.relations = adjacency.relations[order]
+        self.relations = relations[order]
         self._keys, first = np.unique(keys[order], return_index=True)
         self._edges = np.append(first, len(keys)).astype(np.int64)
-        self._rows = np.searchsorted(self._keys, np.arange(graph.num_entities + 1) * self._num_entities)
+        self._rows = np.searchsorted(self._keys, np.arange(num_rows + 1) * self._num_entities)
         self._middles = self._keys % self._num_entities
         self._only = self._only_relations(first)
 
@@ -89,7 +100,7 @@ class PairIndex:
             owners: which of the entities each is next to.
             middles: the neighbor.
         """
-        rows, owners = arrays.expand(self._rows, np.asarray(entities, dtype=np.int64))
+        rows, owners = arrays.expand(self._rows, self._row_of(entities))
         seen = self._only[rows] != _hidden_from(owners, hidden)
         return owners[seen], self._middles[rows[seen]]
 
@@ -97,17 +108,16 @@ class PairIndex:
         """Return the entities that are next to both members of each pair, without the two themselves."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
         sizes = np.diff(self._rows)
-        is_turned = sizes[heads] > sizes[tails]
+        is_turned = sizes[self._row_of(heads)] > sizes[self._row_of(tails)]
         fewer, more = np.where(is_turned, tails, heads), np.where(is_turned, heads, tails)
-        near, owners = arrays.expand(self._rows, fewer)
+        near, owners = arrays.expand(self._rows, self._row_of(fewer))
         middles = self._middles[near]
         far = self._find(more[owners], middles)
         kept = (far >= 0) & (middles != heads[owners]) & (middles != tails[owners])
         unseen = _hidden_from(owners, hidden)
         kept &= (self._only[near] != unseen) & (self._only[far] != unseen)
-        owners, middles, near, far = owners[kept], middles[kept], near[kept], far[kept]
         turned = is_turned[owners]
-        return CommonNeighbors(owners, middles, np.where(turned, far, near), np.where(turned, near, far))
+        return CommonNeighbors(owners, middles, np.where(turned, far, near), np.where(turned, near, far)).take(kept)
 
     def paths(
         self, common: CommonNeighbors, hidden: HiddenEdges = HiddenEdges.none()
@@ -140,11 +150,49 @@ class PairIndex:
         result[found] = relations[seen][first]
         return result
 
+    def _row_of(self, entities: IntArray) -> npt.NDArray[np.int64]:
+        """Return where the neighbors of entities stand."""
+        entities = np.asarray(entities, dtype=np.int64)
+        return entities if self._entities is None else np.searchsorted(self._entities, entities)
+
     def _find(self, first: IntArray, second: IntArray) -> npt.NDArray[np.int64]:
         """Return the row of each pair, -1 where nothing joins the two."""
-        keys = np.asarray(first, dtype=np.int64) * self._num_entities + second
-        rows, found = arrays.lookup(self._keys, keys)
+        rows, found = arrays.lookup(self._keys, self._row_of(first) * self._num_entities + second)
         return np.where(found, rows, -1)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A link, or a path of two steps, from a head to a tail.
+
+    Attributes:
+        relations: the relation of each step as an edge that leaves the step's first entity; it may be an inverse.
+        entities: from the head to the tail, both included.
+    """
+
+    relations: tuple[int, ...]
+    entities: tuple[int, ...]
+
+
+def find_connections(
+    graph: KnowledgeGraph, head: int, tail: int, limit: int = MAX_CONNECTIONS
+) -> tuple[Connection, ...]:
+    """Return how the graph joins two entities: all links, then paths through the entity with the fewest edges first.
+
+    Parallel relations are connections of their own. Paths that pass through the head or the tail itself are none.
+    """
+    index = PairIndex(graph, only=(head, tail))
+    _, links = index.links(np.array([head]), np.array([tail]))
+    common = index.common(np.array([head]), np.array([tail]))
+    rarest = common.take(np.lexsort([common.middles, graph.degrees[common.middles]])[:limit])
+    places, first, second = index.paths(replace(rarest, owners=np.arange(len(rarest.owners))))
+    steps = np.unique(np.stack([places, first, graph.inverse(second)], axis=1), axis=0)[:limit]
+    connections = [Connection((relation,), (head, tail)) for relation in np.unique(links).tolist()]
+    connections += [
+        Connection((one, graph.inverse(back)), (head, middle, tail))
+        for middle, (_, one, back) in zip(rarest.middles[steps[:, 0]].tolist(), steps.tolist(), strict=True)
+    ]
+    return tuple(connections[:limit])
 
 
 def _hidden_from(owners: npt.NDArray[np.int64], hidden: HiddenEdges) -> int | npt.NDArray[np.int64]:
@@ -152,3 +200,23 @@ def _hidden_from(owners: npt.NDArray[np.int64], hidden: HiddenEdges) -> int | np
     if hidden.others is not None:
         raise ValueError("an index of pairs hides whole relations, not single edges")
     return hidden.relations_of(owners)
+
+
+def _all_edges(graph: KnowledgeGraph) -> tuple[npt.NDArray[np.int64], IntArray, IntArray]:
+    """Return the edges of all entities: whose they are, their relations, and where they lead."""
+    owners = np.repeat(np.arange(graph.num_entities, dtype=np.int64), graph.degrees)
+    return owners, graph.adjacency.relations, graph.adjacency.entities
+
+
+def _edges_of(
+    graph: KnowledgeGraph, entities: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], IntArray, IntArray]:
+    """Return the edges of one entity or two, by their places; of a hub only those that lead where the other's do."""
+    edges = [graph.adjacency.edges(entity) for entity in entities.tolist()]
+    if len(edges) > 1:
+        fewer, more = sorted(range(2), key=lambda place: len(edges[place][1]))
+        near = np.sort(np.append(edges[fewer][1], entities[fewer]))
+        _, is_near = arrays.lookup(near, edges[more][1])
+        edges[more] = edges[more][0][is_near], edges[more][1][is_near]
+    places = np.repeat(np.arange(len(edges)), [len(others) for _, others in edges])
+    return places, np.concatenate([one for one, _ in edges]), np.concatenate([others for _, others in edges])
