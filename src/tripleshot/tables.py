@@ -1,21 +1,30 @@
-"""Results as tables: Arrow inside, pandas or polars for who works with them."""
+"""Results as tables: Arrow inside, pandas or polars for who works with them, Parquet, TSV or CSV as files."""
 
+import csv
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tripleshot.atomic import new_file
 from tripleshot.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
+
+ROWS_AT_ONCE = 50_000
+SUFFIXES = (".parquet", ".tsv", ".csv")
 
 
 class Tabular(ABC):
     """Something whose content is a table."""
 
     @abstractmethod
-    def to_arrow(self) -> "pa.Table":
+    def to_arrow(self) -> pa.Table:
         """Return the content as an Arrow table."""
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -35,3 +44,65 @@ class Tabular(ABC):
         frame = polars.from_arrow(self.to_arrow())
         assert isinstance(frame, polars.DataFrame)
         return frame
+
+    def write(self, path: str | Path) -> None:
+        """Write the table to a .parquet, .tsv or .csv file, whole or not at all."""
+        write_batches(self.to_arrow().to_batches(), Path(path))
+
+
+def write_batches(batches: Iterable[pa.RecordBatch], path: Path) -> None:
+    """Write record batches of one schema to a file as they come; they are never in memory all at once.
+
+    Args:
+        batches: at least one.
+        path: its suffix says what is written: .parquet, .tsv (without quoting) or .csv.
+    """
+    check_suffix(path)
+    with new_file(path) as temporary:
+        write = _write_parquet if path.suffix == ".parquet" else _write_text
+        if not write(iter(batches), temporary):
+            raise InputError(f"{path}: there is nothing to write")
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a file that a table cannot be written to."""
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"{path}: tables are written as {', '.join(SUFFIXES)}, by the suffix of the file")
+
+
+def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> bool:
+    """Write row groups of a good size, and tell whether there was a batch at all."""
+    waiting: list[pa.RecordBatch] = []
+    writer = None
+    try:
+        for batch in batches:
+            writer = writer or pq.ParquetWriter(path, batch.schema, compression="zstd")
+            waiting.append(batch)
+            if sum(map(len, waiting)) >= ROWS_AT_ONCE:
+                writer.write_table(pa.Table.from_batches(waiting).combine_chunks())
+                waiting = []
+        if writer is not None:
+            writer.write_table(pa.Table.from_batches(waiting, writer.schema).combine_chunks())
+    finally:
+        if writer is not None:
+            writer.close()
+    return writer is not None
+
+
+def _write_text(batches: Iterator[pa.RecordBatch], path: Path) -> bool:
+    """Write a line of column names and a line per row, and tell whether there was a batch at all."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if path.suffix == ".csv":
+            writer = csv.writer(file, lineterminator="\n")
+        else:
+            writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
+        is_first = True
+        for batch in batches:
+            if is_first:
+                writer.writerow(batch.schema.names)
+            is_first = False
+            try:
+                writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            except csv.Error:
+                raise InputError(f"{path.name}: a name with a tab or a line break does not fit; write .csv") from None
+    return not is_first

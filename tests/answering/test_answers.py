@@ -3,7 +3,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphs import make_graph
-from tripleshot.answering.answers import Answers
+from tripleshot.answering.answers import Answers, write_answers
 from tripleshot.answering.ranking import Ranked
 
 GRAPH = make_graph([("Odesa", "faces", "Black Sea"), ("Jeddah", "faces", "Red Sea")])
@@ -50,6 +50,14 @@ def test_ids_are_for_who_asks_for_them(answers):
 def test_answers_are_written_whole(answers, tmp_path):
     answers.write(tmp_path / "answers.parquet")
     assert pq.read_table(tmp_path / "answers.parquet").to_pylist() == answers.to_arrow().to_pylist()
+
+
+def test_progress_counts_heads_while_batches_are_written(answers, tmp_path):
+    done = []
+    batches = (Answers(GRAPH, answers.asked[:2], answers.rankings[:2]).to_arrow().to_batches()[0] for _ in range(3))
+    write_answers(batches, tmp_path / "answers.csv", done.append)
+    assert done == [2, 4, 6]
+    assert len((tmp_path / "answers.csv").read_text().splitlines()) == 10
 
 
 def test_answers_read_like_a_list(answers):

@@ -1,6 +1,6 @@
 """Answers to a question: ranked entities by name, as objects, tables, files or JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 
 from tripleshot.answering.documents import Document, ranking_document
 from tripleshot.answering.explanation import Side
-from tripleshot.answering.export import write_answers
 from tripleshot.answering.ranking import Ranked
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
-from tripleshot.tables import Tabular
+from tripleshot.tables import Tabular, write_batches
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,6 @@ class Answers(Tabular):
         """
         return pa.Table.from_batches([as_batch(self.graph, self.asked, self.rankings, self.side, ids)])
 
-    def write(self, path: str | Path) -> None:
-        """Write the table to a .parquet, .tsv or .csv file, whole or not at all."""
-        write_answers(self.to_arrow().to_batches(), Path(path))
-
     def to_dict(self) -> Document:
         """Return the answers as the server sends them."""
         results = [
@@ -139,6 +134,25 @@ def as_batch(
         "is_known": pa.array(np.concatenate([np.empty(0, np.bool_), *(ranked.is_known for ranked in rankings)])),
     }
     return pa.RecordBatch.from_pydict(columns)
+
+
+def write_answers(batches: Iterable[pa.RecordBatch], path: Path, progress: Callable[[int], None]) -> None:
+    """Write answers to a file as they come: .parquet, .tsv or .csv.
+
+    Args:
+        batches: from `Predictor.predict_batches`; they are never in memory all at once.
+        path: the file to write.
+        progress: called with the number of heads that have been answered so far.
+    """
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        done = 0
+        for batch in batches:
+            yield batch
+            done += pc.sum(pc.equal(batch.column("rank"), 1)).as_py() or 0
+            progress(done)
+
+    write_batches(counted(), path)
 
 
 def _labels(entities: Vocabulary) -> pa.LargeStringArray:

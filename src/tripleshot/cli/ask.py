@@ -10,10 +10,9 @@ from cyclopts.types import PositiveInt
 from rich.markup import escape
 from rich.table import Table
 
-from tripleshot.answering.answers import Answer, Answers
+from tripleshot.answering.answers import Answer, Answers, write_answers
 from tripleshot.answering.examples import Pair, read_examples, read_references
 from tripleshot.answering.explanation import Explanation
-from tripleshot.answering.export import check_suffix, write_answers
 from tripleshot.answering.models import load
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates
@@ -21,6 +20,7 @@ from tripleshot.cli.display import console, progress_bar
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph
+from tripleshot.tables import check_suffix
 
 Several = Annotated[list[str] | None, Parameter(negative=())]
 Flag = Annotated[bool, Parameter(negative=())]
