@@ -1,4 +1,4 @@
-"""The paper's grid search: one training per point of a grid, judged on dev; finished points are kept in a SQLite file."""
+"""The paper's grid search: one training per point of a grid, judged on dev; finished points are kept in SQLite."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -45,7 +45,7 @@ def search(
 
     Args:
         grid: setting to the values to try.
-        measure: trains at a point and returns its dev MRR; if it is interrupted, the next call measures the point again.
+        measure: trains at a point and returns its dev MRR; an interrupted point is measured by the next call.
         path: the SQLite file of the study.
         name: of the study; another grid or budget is another study.
         limit: how many points to measure now; None measures all that are left.
@@ -109,8 +109,8 @@ def search_report(
     rows = tuple((*(str(point[name]) for name in names), format_value(value)) for point, value in found)
     left = _size(grid) - len(found)
     text = (
-        "RSCL at each point of a grid, trained for the same time and judged on dev. The paper names few of the values it "
-        f"tried: dropout .3 and .2, and lambda in its figure. {len(found)} of {_size(grid)} points are measured."
+        "RSCL at each point of a grid, trained for the same time and judged on dev. The paper names few of the values "
+        f"it tried: dropout .3 and .2, and lambda in its figure. {len(found)} of {_size(grid)} points are measured."
     )
     return Report(
         NAME,
