@@ -64,9 +64,7 @@ def search(
     for _ in range(left):
         number, point = _next_point(optuna, study, grid)
         value = measure(point)
-        with suppress(
-            RuntimeError
-        ):  # after the last point the sampler tries to stop optuna's own loop, which is not used
+        with suppress(RuntimeError):  # after the last point the sampler tries to stop optuna's own loop
             study.tell(number, value)
     return sorted(_measured(optuna, study, names), key=lambda pair: -pair[1])
 
