@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tripleshot.cli.train import keep_run
+from tripleshot.answering.models import train
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
 from tripleshot.methods.rscl.settings import demo as demo_settings
@@ -25,7 +25,7 @@ def test_the_demo_trains_ranks_the_methods_and_answers_questions(run, tmp_path, 
     short = replace(demo_settings(), width=8, num_layers=1, pretraining_steps=2, steps=2, valid_queries=5)
     shorter = EvidenceNetSettings(steps=60, validate_every=60, valid_queries=5, num_negatives=32)
     monkeypatch.setattr("tripleshot.cli.demo.demo_settings", lambda: short)
-    monkeypatch.setattr("tripleshot.cli.demo.plus_settings", lambda: shorter)
+    monkeypatch.setattr("tripleshot.cli.demo.evidence_net_settings", lambda: shorter)
     code, out, err = run("demo", "--run", tmp_path / "run")
     assert (code, err) == (0, "")
     assert "evidence" in out
@@ -194,7 +194,7 @@ EXAMPLES = tuple(word for pair in PAIRS for word in ("--example", pair))
 @pytest.fixture(scope="module")
 def evidence_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evidence")
-    keep_run("atlas", load_dataset("atlas"), folder, "evidence", 5)
+    train("evidence", "atlas", shots=5, folder=folder)
     return folder
 
 

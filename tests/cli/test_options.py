@@ -1,47 +1,38 @@
 from dataclasses import dataclass, fields
+from typing import get_args, get_type_hints
 
 import pytest
 
-from tripleshot.cli.options import choose_settings, explanations, overrides_of, read_settings
+from tripleshot.cli.options import choose_settings, overrides_of, read_settings
 from tripleshot.cli.train import Overrides
 from tripleshot.errors import InputError
 from tripleshot.methods import METHODS
 from tripleshot.methods.rscl.settings import fast
+from tripleshot.methods.settings import HELP, described_fields, setting
 
 LEARNING = {name: entry for name, entry in METHODS.items() if entry.learns}
 
 
 @dataclass(frozen=True)
 class Small:
-    """Settings of something small.
+    """Settings of something small."""
 
-    Attributes:
-        width: how wide,
-            all in all.
-        depth: how deep.
-    """
-
-    width: int = 3
-    depth: float = 1.0
+    width: int = setting(3, "how wide, all in all")
+    depth: float = setting(1.0, "how deep")
 
 
 @dataclass(frozen=True)
 class Other:
-    """Settings of something else.
+    """Settings of something else."""
 
-    Attributes:
-        width: how wide.
-        name: what it is called.
-    """
-
-    width: int = 5
-    name: str = ""
+    width: int = setting(5, "how wide")
+    name: str = setting("", "what it is called")
 
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_every_setting_is_explained_and_can_be_overridden(name):
     kind = LEARNING[name].settings
-    assert explanations(kind).keys() == {field.name for field in fields(kind)}
+    assert all(described.get(HELP) for _, described in described_fields(kind))
     assert {field.name for field in fields(kind)} <= {field.name for field in fields(Overrides)}
 
 
@@ -55,7 +46,9 @@ def test_a_setting_that_several_methods_have_is_of_one_type():
 def test_flags_of_several_methods_are_put_together():
     made = overrides_of({"small": Small, "other": Other})
     assert [field.name for field in fields(made)] == ["width", "depth", "name"]
-    assert explanations(Small) == {"width": "how wide, all in all.", "depth": "how deep."}
+    width, depth, _ = (get_type_hints(made, include_extras=True)[field.name] for field in fields(made))
+    assert get_args(width)[1].help == "how wide, all in all"
+    assert get_args(depth)[1].help == "how deep [small]"
 
 
 def test_flags_stand_above_the_file_and_the_file_above_the_preset(tmp_path):

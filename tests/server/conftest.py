@@ -1,20 +1,16 @@
 import asyncio
 import threading
-from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 from fastapi import FastAPI
 
-from tripleshot.answering.predictor import Answerer
-from tripleshot.datasets.catalog import ATLAS, load_atlas
+from tripleshot.answering.predictor import Predictor
+from tripleshot.datasets.catalog import load_atlas
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.methods import create_method
 from tripleshot.methods.protocol import Method
 from tripleshot.server import Limits, create_app
-from tripleshot.training.fit import fit
-from tripleshot.training.runs import RunConfig
 
 EXAMPLES = [
     {"head": "city/barcelona-es", "tail": "sea/mediterranean-sea"},
@@ -23,20 +19,20 @@ EXAMPLES = [
 ]
 
 
-def answerer_of(name: str, method: Method) -> Answerer:
-    """An answerer over Atlas without a run on disk."""
-    dataset = load_atlas()
-    return Answerer(Path(), dataset, method, RunConfig(name, {}, 3, ATLAS, dataset.name, "", "", None), None)
+def predictor_of(name: str, method: Method) -> Predictor:
+    """A predictor over Atlas without a run on disk."""
+    return Predictor.of(load_atlas(), method, name, 3)
 
 
 class SlowMethod:
     """Scores by id, but only once it is told to go on."""
 
     def __init__(self) -> None:
+        self.graph = load_atlas().graph
         self.has_begun, self.may_go_on = threading.Event(), threading.Event()
         self.num_scored = 0
 
-    def fit(self, dataset: FewShotDataset, shots: int) -> None:
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         pass
 
     def score(self, support: np.ndarray, head: int, tails: np.ndarray) -> np.ndarray:
@@ -47,15 +43,13 @@ class SlowMethod:
 
 
 @pytest.fixture(scope="session")
-def answerer() -> Answerer:
-    method = create_method("evidence")
-    fit(method, load_atlas(), 3)
-    return answerer_of("evidence", method)
+def predictor() -> Predictor:
+    return Predictor(load_atlas(), "evidence", shots=3)
 
 
 @pytest.fixture(scope="session")
-def client(answerer: Answerer) -> "Client":
-    return Client(create_app(answerer, Limits(), None))
+def client(predictor: Predictor) -> "Client":
+    return Client(create_app(predictor, Limits(), None))
 
 
 class Client:

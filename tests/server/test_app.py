@@ -17,42 +17,43 @@ def detail(response, status: int) -> str:
     return response.json()["detail"]
 
 
-def test_a_question_is_answered(client, answerer):
+def test_a_question_is_answered(client, predictor):
     page = client.post("/answer", json=QUESTION).json()
     result = page["results"][0]
     caspian = result["answers"][0]
     assert result["head"] == {
-        "id": answerer.index.resolve("city/baku-az"),
+        "id": predictor.index.resolve("city/baku-az"),
         "name": "city/baku-az",
         "label": "Baku",
     }
     assert (caspian["rank"], caspian["entity"]["label"]) == (1, "Caspian Sea")
     assert (caspian["confidence"], caspian["is_known"]) == (None, False)
     assert len(result["answers"]) == 3
-    assert result["num_candidates"] == len(answerer.candidates(answerer.support([("Odesa", "Black Sea")])))
+    assert result["num_candidates"] == len(predictor.candidates(predictor.support([("Odesa", "Black Sea")])))
     assert page["seconds"] > 0
 
 
-def test_an_answer_is_what_the_answerer_says(client, answerer):
-    support = answerer.support((pair["head"], pair["tail"]) for pair in EXAMPLES)
+def test_an_answer_is_what_the_predictor_says(client, predictor):
+    examples = [(pair["head"], pair["tail"]) for pair in EXAMPLES]
     asked = {**QUESTION, "heads": ["city/odesa-ua"], "candidates": ["sea", "country"], "with_known": True, "top": 7}
     found = client.post("/answer", json=asked).json()["results"][0]["answers"]
-    expected = answerer.answer(support, answerer.index.resolve("city/odesa-ua"), 7, ("sea", "country"), True)
+    asking = {"candidates": ("sea", "country"), "include_known": True}
+    expected = predictor.predict("city/odesa-ua", examples=examples, k=7, **asking)[0]
     assert [(each["entity"]["id"], each["score"], each["is_known"]) for each in found] == [
-        (each.entity, each.score, each.is_known) for each in expected
+        (each.id, each.score, each.is_known) for each in expected
     ]
     assert any(each["is_known"] for each in found)
 
 
-def test_a_served_score_is_the_one_that_evaluation_ranks(client, answerer):
-    dataset = answerer.dataset
-    ranks = evaluate(answerer.method, dataset, 3, candidates="open").ranks
+def test_a_served_score_is_the_one_that_evaluation_ranks(client, predictor):
+    dataset = predictor.dataset
+    ranks = evaluate(predictor.method, dataset, 3, candidates="open").ranks
     task = dataset.test[0]
     examples = [{"head": head, "tail": tail} for head, tail in task.support(3).tolist()]
     head, tail = task.queries(3)[0].tolist()
     asked = {"examples": examples, "heads": [head], "top": 100}
     answers = client.post("/answer", json=asked).json()["results"][0]["answers"]
-    score = float(answerer.score(task.support(3), head, [tail])[0])
+    score = float(predictor.score(task.support(3), head, [tail])[0])
     served = next(each for each in answers if each["entity"]["id"] == tail)
     assert served["score"] == score
     known = set(task.known_tails(head).tolist()) - {tail}
@@ -70,17 +71,17 @@ def test_an_answer_is_explained(client):
     assert page["neighbors"][0]["relation"].keys() == {"id", "name", "label", "is_inverse"}
 
 
-def test_names_are_searched(client, answerer):
+def test_names_are_searched(client, predictor):
     found = client.get("/entities", params={"q": "bakku", "limit": 2}).json()["entities"]
     assert found[0]["name"] == "city/baku-az"
     assert found[0]["types"] == ["city"]
-    assert found[0]["degree"] == answerer.graph.degrees[found[0]["id"]]
+    assert found[0]["degree"] == predictor.graph.degrees[found[0]["id"]]
     assert len(found) == 2
     assert client.get("/entities", params={"q": ""}).json() == {"entities": []}
 
 
-def test_neighbors_are_listed_in_both_directions(client, answerer):
-    country = answerer.index.resolve("country/azerbaijan")
+def test_neighbors_are_listed_in_both_directions(client, predictor):
+    country = predictor.index.resolve("country/azerbaijan")
     page = client.get(f"/entity/{country}/neighbors", params={"limit": 1000}).json()
     assert page["entity"]["label"] == "Azerbaijan"
     assert page["degree"] == len(page["neighbors"])
@@ -89,10 +90,10 @@ def test_neighbors_are_listed_in_both_directions(client, answerer):
     assert len(client.get(f"/entity/{country}/neighbors?limit=1").json()["neighbors"]) == 1
 
 
-def test_the_server_says_what_it_serves(client, answerer):
+def test_the_server_says_what_it_serves(client, predictor):
     page = client.get("/about").json()
     assert (page["name"], page["method"], page["shots"]) == ("atlas", "evidence", 3)
-    assert page["num_entities"] == answerer.graph.num_entities
+    assert page["num_entities"] == predictor.graph.num_entities
     assert "city" in page["types"]
     assert page["has_confidence"] is False
     assert client.get("/health").json() == {"status": "ok"}
@@ -145,8 +146,8 @@ def test_what_is_no_proper_json_is_refused(client, body):
 
 @settings(deadline=None, max_examples=40)
 @given(data=st.data())
-def test_any_entities_make_a_question(client, answerer, data):
-    entities = st.integers(0, answerer.graph.num_entities - 1)
+def test_any_entities_make_a_question(client, predictor, data):
+    entities = st.integers(0, predictor.graph.num_entities - 1)
     body = {
         "examples": data.draw(st.lists(st.fixed_dictionaries({"head": entities, "tail": entities}), min_size=1)),
         "heads": data.draw(st.lists(entities.map(lambda entity: f"#{entity}"), max_size=3)),
@@ -166,8 +167,8 @@ def test_no_heads_have_no_answers(client):
     assert client.post("/answer", json=QUESTION | {"heads": []}).json()["results"] == []
 
 
-def test_too_many_candidates_are_refused(answerer):
-    client = Client(create_app(answerer, Limits(max_candidates=10), None))
+def test_too_many_candidates_are_refused(predictor):
+    client = Client(create_app(predictor, Limits(max_candidates=10), None))
     assert "candidates" in detail(client.post("/answer", json=QUESTION), 400)
 
 
@@ -190,8 +191,8 @@ def test_unknown_addresses_and_methods_are_refused(client):
     assert detail(client.get("/%2e%2e/__init__.py"), 404)
 
 
-def test_a_token_is_asked_for_everywhere_but_for_health_and_the_page(answerer):
-    client = Client(create_app(answerer, Limits(), "sesame"))
+def test_a_token_is_asked_for_everywhere_but_for_health_and_the_page(predictor):
+    client = Client(create_app(predictor, Limits(), "sesame"))
     right, wrong = {"Authorization": "Bearer sesame"}, {"Authorization": "Bearer sesam\u00e9".encode("latin-1")}
     for path in ("/about", "/entities?q=a", "/entity/0/neighbors", "/metrics", "/openapi.json"):
         assert client.get(path, headers=right).status_code == 200
@@ -216,8 +217,8 @@ def test_the_page_is_served_with_safe_headers(client):
     assert client.get("/about").headers["cache-control"] == "no-store"
 
 
-def test_figures_are_counted_for_each_application(answerer):
-    client = Client(create_app(answerer, Limits(), None))
+def test_figures_are_counted_for_each_application(predictor):
+    client = Client(create_app(predictor, Limits(), None))
     client.post("/answer", json=QUESTION)
     client.post("/answer", json=QUESTION | {"heads": ["nobody"]})
     client.get("/entity/0/neighbors")

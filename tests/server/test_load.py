@@ -6,7 +6,7 @@ import time
 import httpx
 import pytest
 
-from server.conftest import EXAMPLES, SlowMethod, answerer_of, connect
+from server.conftest import EXAMPLES, SlowMethod, connect, predictor_of
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import demo
 from tripleshot.server import Limits, create_app
@@ -21,13 +21,13 @@ def without_seconds(response: httpx.Response) -> list:
 
 
 @pytest.fixture(scope="module")
-def neural(answerer):
+def neural(predictor):
     method = RSCLMethod(demo())
-    method.prepare(answerer.dataset)
-    return answerer_of("rscl", method)
+    method.prepare(predictor.dataset, 3)
+    return predictor_of("rscl", method)
 
 
-@pytest.mark.parametrize("kind", ["answerer", "neural"])
+@pytest.mark.parametrize("kind", ["predictor", "neural"])
 def test_many_questions_at_once_get_the_answers_that_each_gets_alone(kind, request):
     app = create_app(request.getfixturevalue(kind), Limits(workers=4), None)
     heads = ["city/baku-az", "city/odesa-ua", "city/mumbai-in", "city/lisbon-pt"]
@@ -46,7 +46,7 @@ def test_many_questions_at_once_get_the_answers_that_each_gets_alone(kind, reque
 
 def test_requests_beyond_those_that_may_wait_are_turned_away():
     slow = SlowMethod()
-    app = create_app(answerer_of("slow", slow), Limits(workers=1, max_waiting=1), None)
+    app = create_app(predictor_of("slow", slow), Limits(workers=1, max_waiting=1), None)
 
     async def ask() -> None:
         async with connect(app) as client:
@@ -70,7 +70,7 @@ def test_requests_beyond_those_that_may_wait_are_turned_away():
 
 def test_a_request_that_takes_too_long_is_given_up_and_its_work_ends():
     slow = SlowMethod()
-    app = create_app(answerer_of("slow", slow), Limits(workers=1, max_waiting=5, max_seconds=0.2), None)
+    app = create_app(predictor_of("slow", slow), Limits(workers=1, max_waiting=5, max_seconds=0.2), None)
 
     async def ask() -> None:
         async with connect(app) as client:
@@ -93,8 +93,8 @@ async def answered_again(client: httpx.AsyncClient) -> bool:
     return False
 
 
-def test_a_body_that_never_ends_is_given_up(answerer):
-    app = create_app(answerer, Limits(max_seconds=0.2), None)
+def test_a_body_that_never_ends_is_given_up(predictor):
+    app = create_app(predictor, Limits(max_seconds=0.2), None)
 
     async def endless():
         while True:

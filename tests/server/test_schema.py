@@ -13,8 +13,8 @@ WITHOUT_INPUT = ["GET /about", "GET /metrics", "GET /health"]
 
 
 @pytest.fixture(scope="module")
-def schema(answerer):
-    return schemathesis.openapi.from_dict(create_app(answerer, Limits(), None).openapi())
+def schema(predictor):
+    return schemathesis.openapi.from_dict(create_app(predictor, Limits(), None).openapi())
 
 
 def test_every_operation_is_asked(schema):
@@ -28,9 +28,9 @@ def test_every_operation_is_asked(schema):
         *((label, GenerationMode.POSITIVE) for label in WITHOUT_INPUT),
     ],
 )
-def test_every_request_gets_a_documented_answer(schema, answerer, label, mode):
+def test_every_request_gets_a_documented_answer(schema, predictor, label, mode):
     operation = next(result.ok() for result in schema.get_all_operations() if result.ok().label == label)
-    app = create_app(answerer, Limits(), None)
+    app = create_app(predictor, Limits(), None)
 
     @settings(
         derandomize=True,

@@ -5,21 +5,16 @@ import shutil
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tripleshot.answering.predictor import Answerer
-from tripleshot.datasets.catalog import ATLAS, load_atlas
-from tripleshot.methods import create_method
-from tripleshot.methods.protocol import Method
+from tripleshot.answering.predictor import Predictor
+from tripleshot.datasets.catalog import load_atlas
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.server import Limits, create_app
-from tripleshot.training.fit import fit
-from tripleshot.training.runs import RunConfig
 
 FLAGS = ("no-sandbox", "disable-gpu", "disable-background-networking", "disable-component-update", "disable-sync")
 HOSTILE = "sea/<script>document.title='taken'</script>'\"&amp;<img src=x onerror=alert(1)>"
@@ -29,16 +24,10 @@ PATIENCE = 20_000  # milliseconds, for a machine that is busy with something els
 expect.set_options(timeout=PATIENCE)
 
 
-def answerer_of(name: str, method: Method) -> Answerer:
-    dataset = load_atlas()
-    config = RunConfig(name, {}, 5, ATLAS, dataset.name, "", "", None)
-    return Answerer(Path(), dataset, method, config, None)
-
-
 @contextmanager
-def serving(answerer: Answerer, token: str | None = None) -> Generator[str]:
+def serving(predictor: Predictor, token: str | None = None) -> Generator[str]:
     """Serve in a thread on a free port and give the address."""
-    app = create_app(answerer, Limits(), token)
+    app = create_app(predictor, Limits(), token)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="none"))
     has_started = threading.Event()
     started = server.startup
@@ -58,21 +47,19 @@ def serving(answerer: Answerer, token: str | None = None) -> Generator[str]:
 
 
 @pytest.fixture(scope="module")
-def evidence() -> Answerer:
-    method = create_method("evidence")
-    fit(method, load_atlas(), 5)
-    return answerer_of("evidence", method).with_triples([("city/baku-az", "near", HOSTILE)])
+def evidence() -> Predictor:
+    return Predictor(load_atlas(), "evidence", shots=5).with_triples([("city/baku-az", "near", HOSTILE)])
 
 
 @pytest.fixture(scope="module")
-def address(evidence: Answerer) -> Iterator[str]:
+def address(evidence: Predictor) -> Iterator[str]:
     """A server of a method that gives reasons, and of an entity whose name is an attack."""
     with serving(evidence) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def guarded_address(evidence: Answerer) -> Iterator[str]:
+def guarded_address(evidence: Predictor) -> Iterator[str]:
     """A server that asks for a token."""
     with serving(evidence, TOKEN) as found:
         yield found
@@ -82,8 +69,8 @@ def guarded_address(evidence: Answerer) -> Iterator[str]:
 def attentive_address() -> Iterator[str]:
     """A server of RSCL, untrained: it has attention and weights to show."""
     method = RSCLMethod(RSCLSettings(width=16, num_layers=2, num_heads=2, max_neighbors=6, max_distant=3))
-    method.prepare(load_atlas())
-    with serving(answerer_of("rscl", method)) as found:
+    method.prepare(load_atlas(), 5)
+    with serving(Predictor.of(load_atlas(), method, "rscl", 5)) as found:
         yield found
 
 
