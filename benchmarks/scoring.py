@@ -19,7 +19,8 @@ from rich.table import Table
 from measuring import OURS, PLAIN, SHOTS, data_parser, describe_run, forward_flops, gemm_rate, prepare, prepared
 from plain_rscl import PlainMethod
 from tripleshot.datasets.dataset import FewShotDataset, Task
-from tripleshot.evaluation.protocol import evaluate, rank_among, sample_queries
+from tripleshot.evaluation.protocol import evaluate, sample_queries
+from tripleshot.evaluation.ranks import rank_among
 from tripleshot.evaluation.results import write_json
 from tripleshot.methods.rscl.context_batches import Batch
 from tripleshot.methods.rscl.method import RSCLMethod

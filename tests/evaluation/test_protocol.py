@@ -1,17 +1,15 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tripleshot.datasets.dataset import Task
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.evaluation.protocol import evaluate, metrics, rank_among, sample_queries, summarize
+from tripleshot.evaluation.protocol import evaluate, sample_queries
+from tripleshot.evaluation.ranks import summarize
 from tripleshot.methods import create_method
 from tripleshot.training.fit import fit
-
-SCORES = st.floats(allow_nan=False)
 
 
 class Fixed:
@@ -36,21 +34,6 @@ def plain_ranks(method, dataset, shots, split="test"):
             equal = sum(score == scores[0] for score in scores[1:])
             ranks.append((1 + better, 1 + better + equal, len(rivals) + 1))
     return ranks
-
-
-@given(st.lists(SCORES, max_size=30), st.lists(SCORES, min_size=1, max_size=5))
-def test_ranks_agree_with_counting(rivals, answers):
-    best, worst = rank_among(np.array(rivals, dtype=float), np.array(answers, dtype=float))
-    assert best.tolist() == [1 + sum(rival > answer for rival in rivals) for answer in answers]
-    assert worst.tolist() == [1 + sum(rival >= answer for rival in rivals) for answer in answers]
-
-
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=40))
-def test_metrics_agree_with_their_definition(ranks):
-    found = metrics(np.array(ranks, dtype=float))
-    assert found["mrr"] == pytest.approx(sum(1 / rank for rank in ranks) / len(ranks))
-    assert found["hits@5"] == pytest.approx(sum(rank <= 5 for rank in ranks) / len(ranks))
-    assert found["hits@1"] <= found["hits@5"] <= found["hits@10"]
 
 
 @pytest.mark.parametrize("shots", [1, 3])
@@ -94,14 +77,6 @@ def test_equal_scores_count_against_the_answer_by_default(tiny):
     ranks = evaluate(Fixed(lambda head, tail: 0), dataset, shots=1).ranks
     assert [ranks.by(rule).tolist() for rule in ("pessimistic", "optimistic", "realistic")] == [[5], [1], [3]]
     assert summarize(ranks).micro["mrr"] == pytest.approx(1 / 5)
-
-
-def test_micro_counts_queries_and_macro_counts_relations(tiny):
-    ranks = evaluate(Fixed(lambda head, tail: tail), tiny, shots=5).ranks
-    summary = summarize(ranks)
-    assert sum(row["queries"] for row in summary.relations.values()) == len(ranks) == 30
-    assert summary.macro["mrr"] == pytest.approx(np.mean([row["mrr"] for row in summary.relations.values()]))
-    assert summary.micro["mrr"] == pytest.approx(np.mean(1 / ranks.pessimistic))
 
 
 def test_nan_is_an_error_and_never_a_rank(tiny):
@@ -157,6 +132,82 @@ def test_a_sample_of_none_is_everything(tiny):
 def test_an_empty_split_is_refused(tiny):
     with pytest.raises(InputError, match="no test tasks"):
         evaluate(Fixed(lambda head, tail: tail), replace(tiny, test=()), shots=1)
+
+
+def test_an_evaluation_has_the_metrics_of_its_ranks(tiny):
+    evaluation = evaluate(Fixed(lambda head, tail: tail), tiny, shots=5)
+    summary = summarize(evaluation.ranks)
+    assert len(evaluation) == 30
+    assert evaluation.mrr == summary.micro["mrr"]
+    assert evaluation.by_relation == summary.relations
+    assert sum(row["queries"] for row in evaluation.by_relation.values()) == 30
+    assert [evaluation.hits(k) for k in (1, 5, 10)] == [summary.micro[f"hits@{k}"] for k in (1, 5, 10)]
+    assert evaluation.hits(100) == 1
+    with pytest.raises(InputError, match="k must be 1 or more, not 0"):
+        evaluation.hits(0)
+
+
+def test_an_evaluation_is_a_table_with_a_row_per_query_by_name(tiny, tmp_path):
+    evaluation = evaluate(Fixed(lambda head, tail: tail), tiny, shots=5)
+    rows = evaluation.to_arrow().to_pylist()
+    assert len(rows) == 30
+    assert {name: rows[0][name] for name in ("relation", "head", "tail")} == {
+        "relation": "works in",
+        "head": "person:5",
+        "tail": "city:1",
+    }
+    frame = evaluation.to_pandas()
+    assert np.mean(1 / frame["pessimistic"]) == pytest.approx(evaluation.mrr)
+    assert evaluation.to_polars().columns == list(frame.columns)
+    evaluation.write(tmp_path / "ranks.tsv")
+    assert len((tmp_path / "ranks.tsv").read_text().splitlines()) == 31
+
+
+def test_an_evaluation_reads_like_a_table(tiny):
+    evaluation = replace(evaluate(Fixed(lambda head, tail: tail), tiny, shots=5), seconds=1.25)
+    about, headings, *rows = str(evaluation).splitlines()
+    assert about == "tiny test, 5 shots, 30 queries, 1.2 s"
+    assert headings.split() == ["relation", "queries", "mrr", "hits@10", "hits@5", "hits@1"]
+    assert rows[0].startswith("works in")
+    assert rows[-1].split()[-4:] == [f"{found:.3f}" for found in (evaluation.mrr, *map(evaluation.hits, (10, 5, 1)))]
+    assert len({len(row) for row in (headings, *rows)}) == 1
+
+
+class Trained(Fixed):
+    shots = 3
+
+
+def test_what_was_trained_for_some_shots_is_asked_with_them_unless_told_otherwise(tiny):
+    model = Trained(lambda head, tail: tail)
+    assert (evaluate(model, tiny).shots, len(evaluate(model, tiny))) == (3, 34)
+    assert evaluate(model, tiny, 1).shots == 1
+    with pytest.raises(InputError, match="shots: say how many"):
+        evaluate(Fixed(lambda head, tail: tail), tiny)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"shots": 0}, "shots is a number of examples, 1 or more, not 0"),
+        ({"shots": -2}, "shots is a number of examples, 1 or more, not -2"),
+        ({"shots": 20}, "20 shots leave no query: relation 'works in' has 20 triples"),
+        ({"split": "tset"}, "split must be one of train, valid, test, not 'tset'"),
+        ({"candidates": "closed"}, "candidates must be one of benchmark, open, not 'closed'"),
+        ({"dataset": "atlsa"}, "did you mean 'atlas'"),
+        ({"model": "evidence"}, "model: give what train returns or a prepared method, not 'evidence'"),
+    ],
+)
+def test_wrong_arguments_are_named(tiny, wrong, message):
+    given: dict[str, Any] = {"model": Trained(lambda head, tail: tail), "dataset": tiny, **wrong}
+    with pytest.raises(InputError, match=message):
+        evaluate(**given)
+
+
+def test_what_is_prepared_for_another_graph_is_refused(tiny):
+    method = create_method("degree")
+    method.prepare(replace(tiny, graph=tiny.graph.with_triples([("person:0", "knows", "person:new")])), 3)
+    with pytest.raises(InputError, match="model: it is prepared for another graph"):
+        evaluate(method, tiny, 3)
 
 
 @pytest.mark.nell

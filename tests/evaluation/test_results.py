@@ -2,7 +2,6 @@ import json
 import subprocess
 from math import isclose
 
-import pyarrow.parquet as pq
 import pytest
 
 from tripleshot.errors import InputError
@@ -17,7 +16,6 @@ from tripleshot.evaluation.results import (
     read_results,
     write_json,
     write_json_lines,
-    write_ranks,
 )
 from tripleshot.methods import create_method
 from tripleshot.training.fit import fit
@@ -81,15 +79,6 @@ def test_the_environment_names_command_source_and_machine(monkeypatch):
     document = describe_environment()
     assert document["command"] == "tripleshot compare"
     assert document["machine"]["cores"] >= 1
-
-
-def test_ranks_are_written_by_name_one_row_per_query(tiny, evaluation, tmp_path):
-    write_ranks(evaluation.ranks, tiny, tmp_path / "ranks.parquet")
-    rows = pq.read_table(tmp_path / "ranks.parquet").to_pylist()
-    assert len(rows) == 30
-    assert rows[0]["relation"] == "works in"
-    assert rows[0]["head"] == "person:5"
-    assert rows[0]["tail"] == "city:1"
 
 
 def test_the_commit_is_the_one_of_the_source(monkeypatch):

@@ -10,7 +10,7 @@ import torch
 
 from tripleshot.datasets.dataset import Task
 from tripleshot.errors import InputError
-from tripleshot.evaluation.protocol import evaluate, summarize
+from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods import METHODS, MethodEntry, create_method
 from tripleshot.methods.protocol import ExplainingMethod, Method
 from tripleshot.methods.trainable import TrainableMethod
@@ -153,7 +153,7 @@ def test_the_same_seed_gives_the_same_scores_whatever_the_queries_are(fitted, ti
 
 
 def test_it_can_be_evaluated(fitted, tiny):
-    summary = summarize(evaluate(fitted.method, tiny, SHOTS).ranks)
+    summary = evaluate(fitted.method, tiny, SHOTS).summary
     assert 0 < summary.micro["mrr"] <= 1
 
 

@@ -13,7 +13,7 @@ from tripleshot.datasets.catalog import ATLAS, load_atlas
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.statistics import describe_dataset
 from tripleshot.errors import InputError
-from tripleshot.evaluation.protocol import evaluate, summarize
+from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods import METHODS, create_method
 from tripleshot.methods.evidence.evidence_net import demo as evidence_net_settings
 from tripleshot.methods.protocol import Method
@@ -108,7 +108,7 @@ def compare_methods(dataset: FewShotDataset, methods: dict[str, Method]) -> None
     rows = {}
     for name, method in methods.items():
         with progress_bar(name) as progress:
-            rows[name] = summarize(evaluate(method, dataset, SHOTS, progress=progress).ranks).micro
+            rows[name] = evaluate(method, dataset, SHOTS, progress=progress).summary.micro
     title = f"{SHOTS} examples each of {len(dataset.test)} relations that no method has seen"
     console.print(metrics_table(title, rows, "method"))
 

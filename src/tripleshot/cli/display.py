@@ -19,7 +19,7 @@ from rich.table import Table
 
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
 from tripleshot.datasets.statistics import Statistics
-from tripleshot.evaluation.protocol import Summary
+from tripleshot.evaluation.ranks import Summary
 
 console = Console(highlight=False)
 

@@ -9,10 +9,12 @@ from tripleshot.cli.display import console, metrics_table, progress_bar, summary
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
-from tripleshot.evaluation.protocol import TIE_RULES, evaluate, summarize
-from tripleshot.evaluation.results import EvaluationSpec, describe, write_json, write_ranks
+from tripleshot.evaluation.protocol import evaluate
+from tripleshot.evaluation.ranks import TIE_RULES, summarize
+from tripleshot.evaluation.results import EvaluationSpec, describe, write_json
 from tripleshot.methods import METHODS, PYKEEN, find_method, settings_of
 from tripleshot.methods.protocol import Method
+from tripleshot.tables import check_suffix
 from tripleshot.training.fit import fit
 from tripleshot.training.log import describe_training
 from tripleshot.training.runs import load_run
@@ -52,22 +54,24 @@ def evaluate_command(
     json
         Write the results, with all that is needed to get them again, to this file.
     ranks
-        Write the rank of every query to this Parquet file.
+        Write the rank of every query to this file: .parquet, .tsv or .csv.
     """
+    if ranks:
+        check_suffix(ranks)
     dataset = load_dataset(data)
     scorer, spec = _choose(dataset, method, run, shots, split, candidates)
     method, shots = spec.method, spec.shots
     with progress_bar(f"{method}, {shots} shots") as progress:
         evaluation = evaluate(scorer, dataset, shots, split, candidates=candidates, progress=progress)
     title = f"{method} on {dataset.name} {split}, {shots} shots, {len(evaluation.ranks):,} queries"
-    console.print(summary_table(title, summarize(evaluation.ranks), dataset))
+    console.print(summary_table(title, evaluation.summary, dataset))
     by_rule = {str(rule): summarize(evaluation.ranks, rule).micro for rule in TIE_RULES}
     console.print(metrics_table("micro by tie rule", by_rule, "equal scores"))
     console.print(f"{evaluation.seconds:.1f} s", style="dim")
     if json:
         write_json(describe(evaluation, dataset, spec), json)
     if ranks:
-        write_ranks(evaluation.ranks, dataset, ranks)
+        evaluation.write(ranks)
 
 
 def _choose(

@@ -1,4 +1,4 @@
-"""The protocol: candidates without other known answers, ranks, metrics. It knows no model.
+"""The protocol: candidates without other known answers, and the ranks of true answers among them. It knows no model.
 
 As published since GMatching: per relation, the first K triples are the support and all others are queries; each true
 tail is ranked among the candidates that are not known to be true as well; metrics are plain means over all queries.
@@ -7,132 +7,121 @@ tail is ranked among the candidates that are not known to be true as well; metri
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from functools import cached_property
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tripleshot.arrays import FloatArray, IntArray
+from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import SPLITS, CandidateMode, FewShotDataset, Split, Task
 from tripleshot.errors import InputError, TripleshotError
+from tripleshot.evaluation.ranks import HITS_AT, Ranks, Summary, rank_among, summarize
 from tripleshot.methods.protocol import Scorer
-
-TieRule = Literal["pessimistic", "optimistic", "realistic"]
-TIE_RULES: tuple[TieRule, ...] = get_args(TieRule)
-HITS_AT = (1, 5, 10)
+from tripleshot.tables import Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks:
-    """Where the true tails of queries came; one row a query, in protocol order.
+class Evaluation(Tabular):
+    """How well a model ranks the true tails of one split; it prints as a table.
+
+    Metrics count equal scores against the true tail, as the field does; `summarize(evaluation.ranks, rule)` has the
+    other rules.
 
     Attributes:
-        relations: shape (n,), which relation of `relation_names` a query belongs to.
-        heads: shape (n,), the head asked about.
-        tails: shape (n,), the true tail.
-        optimistic: shape (n,), rank if the true tail comes first among equal scores, 1 is best; infinite when the true
-            tail is not among the candidates at all (possible in `open` mode only).
-        pessimistic: shape (n,), rank if it comes last among equal scores: the field's rule, and our default.
-        num_candidates: shape (n,), how many tails it was ranked among, itself included.
-        relation_names: names of the relations, in file order.
+        dataset: whose tasks were asked about.
+        split: which of them.
+        shots: K, the number of examples.
+        ranks: of the true tail of every query.
+        seconds: that ranking took.
     """
 
-    relations: npt.NDArray[np.int32]
-    heads: npt.NDArray[np.int32]
-    tails: npt.NDArray[np.int32]
-    optimistic: npt.NDArray[np.float64]
-    pessimistic: npt.NDArray[np.float64]
-    num_candidates: npt.NDArray[np.int64]
-    relation_names: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.tails)
-
-    def by(self, rule: TieRule) -> npt.NDArray[np.float64]:
-        """Return the ranks by one tie rule; the realistic one is the mean of the other two."""
-        if rule == "optimistic":
-            return self.optimistic
-        return self.pessimistic if rule == "pessimistic" else (self.optimistic + self.pessimistic) / 2
-
-    def where(self, mask: npt.NDArray[np.bool_]) -> "Ranks":
-        """Return the ranks of some queries only."""
-        return Ranks(
-            self.relations[mask],
-            self.heads[mask],
-            self.tails[mask],
-            self.optimistic[mask],
-            self.pessimistic[mask],
-            self.num_candidates[mask],
-            self.relation_names,
-        )
-
-
-Metrics = dict[str, float]
-"""`mrr`, `hits@1`, `hits@5` and `hits@10`, each between 0 and 1."""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Metrics by one tie rule.
-
-    Attributes:
-        micro: plain mean over all queries, as published.
-        macro: mean over relations, each counting the same.
-        relations: by relation name, with the number of `queries`.
-    """
-
-    micro: Metrics
-    macro: Metrics
-    relations: dict[str, dict[str, float | int]]
-
-
-def metrics(ranks: npt.NDArray[np.float64]) -> Metrics:
-    """Return mean reciprocal rank and hits of some ranks."""
-    return {"mrr": float(np.mean(1 / ranks)), **{f"hits@{n}": float(np.mean(ranks <= n)) for n in HITS_AT}}
-
-
-def summarize(ranks: Ranks, rule: TieRule = "pessimistic") -> Summary:
-    """Turn ranks into metrics."""
-    if not len(ranks):
-        raise InputError("there is no query to evaluate")
-    by_rule = ranks.by(rule)
-    relations: dict[str, dict[str, float | int]] = {}
-    for index in np.unique(ranks.relations):
-        of_relation = by_rule[ranks.relations == index]
-        relations[ranks.relation_names[index]] = {"queries": len(of_relation), **metrics(of_relation)}
-    micro = metrics(by_rule)
-    macro = {name: float(np.mean([row[name] for row in relations.values()])) for name in micro}
-    return Summary(micro, macro, relations)
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Ranks of a method on one split, and how long they took to get."""
-
+    dataset: FewShotDataset
+    split: Split
+    shots: int
     ranks: Ranks
     seconds: float
 
+    @property
+    def mrr(self) -> float:
+        """The mean reciprocal rank over all queries, between 0 and 1."""
+        return self.summary.micro["mrr"]
+
+    def hits(self, k: int) -> float:
+        """Return the share of queries whose true tail is among the first k, between 0 and 1."""
+        if k < 1:
+            raise InputError(f"k must be 1 or more, not {k}")
+        return float(np.mean(self.ranks.pessimistic <= k))
+
+    @property
+    def by_relation(self) -> dict[str, dict[str, float | int]]:
+        """The number of `queries`, `mrr`, `hits@1`, `hits@5` and `hits@10` of each relation, by its name."""
+        return self.summary.relations
+
+    @cached_property
+    def summary(self) -> Summary:
+        """All metrics: means over queries (`micro`), over relations (`macro`), and of each relation."""
+        return summarize(self.ranks)
+
+    def __len__(self) -> int:
+        return len(self.ranks)
+
+    def __str__(self) -> str:
+        about = f"{self.dataset.name} {self.split}, {self.shots} shots, {len(self):,} queries, {self.seconds:.1f} s"
+        rows = {**self.by_relation, "mean of relations": self.summary.macro, "mean of queries": self.summary.micro}
+        width = max(map(len, rows))
+        names = ("mrr", *(f"hits@{n}" for n in reversed(HITS_AT)))
+        lines = [about, " ".join(["relation".ljust(width), "queries".rjust(8), *(name.rjust(8) for name in names)])]
+        for relation, row in rows.items():
+            queries = f"{row['queries']:8,}" if "queries" in row else " " * 8
+            lines.append(" ".join([relation.ljust(width), queries, *(f"{row[name]:8.3f}" for name in names)]))
+        return "\n".join(lines)
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per query: relation, head, tail, optimistic and pessimistic rank, number of candidates."""
+        ranks, names = self.ranks, self.dataset.graph.entities.names
+        return pa.table(
+            {
+                "relation": pa.array(ranks.relation_names).take(pa.array(ranks.relations)),
+                "head": names.take(pa.array(ranks.heads)),
+                "tail": names.take(pa.array(ranks.tails)),
+                "optimistic": ranks.optimistic,
+                "pessimistic": ranks.pessimistic,
+                "candidates": ranks.num_candidates,
+            }
+        )
+
 
 def evaluate(
-    method: Scorer,
-    dataset: FewShotDataset,
-    shots: int,
+    model: Scorer,
+    dataset: FewShotDataset | str | Path,
+    shots: int | None = None,
     split: Split = "test",
     *,
     candidates: CandidateMode = "benchmark",
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """Rank every query of a split with a fitted method.
+    """Rank the true tail of every query of a split.
 
     Args:
-        method: anything that keeps the contract, already fitted.
-        dataset: where the tasks are.
-        shots: K, the number of examples.
+        model: what `train`, `load` and `Predictor` give, or any method that is prepared or trained for the dataset.
+        dataset: where the tasks are, or its name or folder.
+        shots: K, the number of examples; None takes what the model was trained for.
         split: which tasks.
         candidates: `benchmark` as published, or `open`, where only the examples decide what is a candidate, and a true
             tail that is none of them counts as never found.
         progress: called with the number of queries done and their total.
     """
+    dataset = dataset if isinstance(dataset, FewShotDataset) else load_dataset(str(dataset))
+    _check_model(model, dataset)
+    shots = getattr(model, "shots", None) if shots is None else shots
+    if shots is None:
+        raise InputError("shots: say how many examples of each relation are given; the model does not know")
+    if candidates not in get_args(CandidateMode):
+        raise InputError(f"candidates must be one of {', '.join(get_args(CandidateMode))}, not {candidates!r}")
     tasks = dataset.tasks(split)
     total = sum(len(task.queries(shots)) for task in tasks)
     if not total:
@@ -147,7 +136,7 @@ def evaluate(
             progress(done, total)
 
     ranked = [
-        _rank_task(method, task, shots, dataset.candidates(task, candidates, shots), candidates == "open", advance)
+        _rank_task(model, task, shots, dataset.candidates(task, candidates, shots), candidates == "open", advance)
         for task in tasks
     ]
     queries = np.concatenate([task.queries(shots) for task in tasks])
@@ -155,7 +144,16 @@ def evaluate(
     optimistic, pessimistic, sizes = np.concatenate(ranked, axis=1)
     names = tuple(task.name for task in tasks)
     ranks = Ranks(relations, queries[:, 0], queries[:, 1], optimistic, pessimistic, sizes.astype(np.int64), names)
-    return Evaluation(ranks, time.perf_counter() - started)
+    return Evaluation(dataset, split, shots, ranks, time.perf_counter() - started)
+
+
+def _check_model(model: Scorer, dataset: FewShotDataset) -> None:
+    """Refuse what cannot score, and what is prepared for a graph in which ids mean other entities."""
+    if not callable(getattr(model, "score", None)):
+        raise InputError(f"model: give what train returns or a prepared method, not {model!r}")
+    graph = getattr(model, "graph", dataset.graph)
+    if graph.entities is not dataset.graph.entities and not graph.entities.names.equals(dataset.graph.entities.names):
+        raise InputError(f"model: it is prepared for another graph, whose entities are not those of {dataset.name}")
 
 
 def sample_queries(
@@ -224,11 +222,3 @@ def checked_scores(method: Scorer, task: Task, support: IntArray, head: int, tai
     if np.isnan(scores).any():
         raise TripleshotError(f"the method returned NaN for relation {task.name!r}, head id {head}")
     return scores
-
-
-def rank_among(rivals: FloatArray, answers: FloatArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the optimistic and the pessimistic rank of each answer's score among its rivals' scores."""
-    ordered = np.sort(rivals)
-    not_better = np.searchsorted(ordered, answers, side="right")
-    worse = np.searchsorted(ordered, answers, side="left")
-    return 1 + len(rivals) - not_better, 1 + len(rivals) - worse

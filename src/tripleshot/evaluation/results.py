@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
-from tripleshot.evaluation.protocol import TIE_RULES, Evaluation, Ranks, summarize
+from tripleshot.evaluation.protocol import Evaluation
+from tripleshot.evaluation.ranks import TIE_RULES, summarize
 
 RUNS = "runs"  # in the folder of a comparison, the folder with one folder per run
 RESULT = "result.json"  # in the folder of a run
@@ -155,21 +154,3 @@ def read_results(path: Path) -> list[Result]:
     if path.is_dir():
         return [result for file in sorted(path.glob(f"{RUNS}/*/{RESULT}")) for result in read_json_lines(file)]
     return read_json_lines(path)
-
-
-def write_ranks(ranks: Ranks, dataset: FewShotDataset, path: Path) -> None:
-    """Write one row per query, with names instead of ids, as Parquet."""
-    names = dataset.graph.entities.names
-    table = pa.table(
-        {
-            "relation": [ranks.relation_names[index] for index in ranks.relations],
-            "head": names.take(pa.array(ranks.heads)),
-            "tail": names.take(pa.array(ranks.tails)),
-            "optimistic": ranks.optimistic,
-            "pessimistic": ranks.pessimistic,
-            "candidates": ranks.num_candidates,
-        }
-    )
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    write_file(path, sink.getvalue().to_pybytes())

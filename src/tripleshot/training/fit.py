@@ -12,7 +12,7 @@ from typing import Any
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import MAX_SCORES, Calibration, calibrate, save_calibration
-from tripleshot.evaluation.protocol import evaluate, sample_queries, summarize
+from tripleshot.evaluation.protocol import evaluate, sample_queries
 from tripleshot.evaluation.results import command, commit
 from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
@@ -155,7 +155,7 @@ def _run_stages(
 
     def validate() -> float:
         method.clear_cache()
-        mrr = summarize(evaluate(method, chosen, shots, "valid").ranks).micro["mrr"]
+        mrr = evaluate(method, chosen, shots, "valid").mrr
         method.clear_cache()
         return mrr
 
