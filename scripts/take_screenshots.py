@@ -5,7 +5,6 @@ import shutil
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlencode
 
 from cyclopts import App
@@ -18,6 +17,7 @@ from tripleshot.errors import InputError
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MAX_BYTES = 200_000
+WIDTH = 1280  # of the window
 LABELLED = "![...document.querySelectorAll('.pair, .chips li')].some(node => node.textContent.includes('/'))"
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -32,51 +32,42 @@ class Shot:
         name: of the file, without `page-` and its suffix.
         fragment: of the address, which says what is on the screen.
         ready: what is there once everything is drawn, as a CSS selector.
-        width: of the window; `height` likewise.
-        theme: light or dark.
+        height: of the window.
         is_opened: whether the best answer is opened.
-        top: what is then scrolled to the top of the window, as a CSS selector.
         typed: letters typed where a head is searched for; the suggestions are then open.
     """
 
     name: str
     fragment: str
     ready: str
-    width: int = 1280
     height: int = 800
-    theme: Literal["light", "dark"] = "light"
     is_opened: bool = False
-    top: str = ".answer"
     typed: str = ""
 
 
-def question(relation: str, shots: int, head: str = "") -> str:
-    """Write a question about a few-shot relation of Atlas as the page's address does; without a head its examples."""
+def question(relation: str, shots: int, head: str) -> str:
+    """Write a question about a few-shot relation of Atlas as the page's address does."""
     dataset = load_atlas()
     names = dataset.graph.entities.name
     support = dataset.task(relation).support(shots).tolist()
     pairs = [part for first, last in support for part in (("from", names(first)), ("to", names(last)))]
-    return urlencode([*pairs, ("ask", head)] if head else pairs)
+    return urlencode([*pairs, ("ask", head)])
 
 
-def shots_of(examples: str, asked: str) -> list[Shot]:
+def shots_of(asked: str) -> list[Shot]:
     """List every picture of the page that the documentation shows."""
     return [
-        Shot("start", "", ".start"),
         Shot("search", "", ".start", height=560, typed="swahil"),
-        Shot("examples", examples, ".pair", height=560),
         Shot("answers", asked, ".answer"),
         Shot("explanation", asked, ".answer", height=1000, is_opened=True),
-        Shot("dark", asked, ".answer", height=1000, is_opened=True, theme="dark"),
-        Shot("phone", asked, ".answer", 390, 844, is_opened=True, top=".legend"),
     ]
 
 
 def take(browser: Browser, address: str, shot: Shot) -> bytes:
     """Open the page as one picture wants it and photograph the window, with as many colours as it needs."""
     context = browser.new_context(
-        viewport={"width": shot.width, "height": shot.height},
-        color_scheme=shot.theme,
+        viewport={"width": WIDTH, "height": shot.height},
+        color_scheme="light",
         reduced_motion="reduce",
         bypass_csp=True,  # the page forbids code from strings, which is how it is asked whether it is ready
     )
@@ -91,7 +82,7 @@ def take(browser: Browser, address: str, shot: Shot) -> bytes:
         page.locator(".answer").first.click()
         page.locator(".picture canvas").first.wait_for()
         page.mouse.move(0, 0)
-        page.locator(shot.top).first.evaluate("node => node.scrollIntoView()")
+        page.locator(".answer").first.evaluate("node => node.scrollIntoView()")
     page.evaluate(DRAWN)
     picture = Image.open(BytesIO(page.screenshot()))
     context.close()
@@ -125,7 +116,7 @@ def main(
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for shot in shots_of(question(relation, shots), question(relation, shots, head)):
+        for shot in shots_of(question(relation, shots, head)):
             picture = take(browser, address, shot)
             if len(picture) > MAX_BYTES:
                 raise InputError(f"{shot.name}: {len(picture):,} bytes, more than {MAX_BYTES:,}")
