@@ -8,6 +8,7 @@ import torch
 
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.evaluation.protocol import evaluate
+from tripleshot.methods.trainable import Vectors
 from tripleshot.training.fit import fit, train_run
 from tripleshot.training.runs import load_start, load_trained_weights
 
@@ -70,7 +71,13 @@ def train_start(dataset, folder, width):
     """Train some steps of TransE into a folder, for another method to start from, and return its vectors."""
     settings = {"width": width, "batch_size": 16, "num_negatives": 2, "steps": 3, "warmup": 0}
     train_run("transe", dataset, SHOTS, folder, settings=settings)
-    return load_start("vectors", folder, dataset)
+    return load_vectors(folder, dataset)
+
+
+def load_vectors(folder, dataset):
+    vectors = load_start("vectors", folder, dataset)
+    assert isinstance(vectors, Vectors)
+    return vectors
 
 
 def edges_of(graph, entity):

@@ -42,7 +42,7 @@ def fitted(tiny, name="transe", settings=QUICK, folder=None):
 
 @pytest.mark.parametrize("name", SCORINGS)
 def test_scores_are_those_of_the_relation_that_was_trained_with_the_examples(tiny, name, monkeypatch):
-    monkeypatch.setattr(embedding, "SCORED_AT_ONCE", 3)
+    monkeypatch.setattr(embedding, "SCORING_BATCH", 3)
     method = fitted(tiny, name)
     support, head, tails = question(tiny)
     relation = tiny.graph.num_relations + len(tiny.train) + len(tiny.valid)
@@ -170,13 +170,13 @@ def test_settings_that_make_no_sense_are_refused(change):
 
 def test_a_method_starts_from_the_vectors_of_another(tiny, tmp_path):
     settings = replace(QUICK, steps=3)
-    first = train_run("transe", tiny, 3, tmp_path, settings=asdict(settings))
+    train_run("transe", tiny, 3, tmp_path, settings=asdict(settings))
     weights = load_trained_weights(tmp_path)
     later = make("transr", settings)
     later.prepare(tiny, 3)
     later.start_from(weights)
     for name in ("entities.weight", "relations.vectors"):
-        assert torch.equal(later.module.state_dict()[name], first.module.state_dict()[name])
+        assert torch.equal(later.module.state_dict()[name], weights.tensors[name])
     for variant, width in (("rescal", settings.width), ("transr", settings.width + 1)):
         other = make(variant, replace(settings, width=width))
         other.prepare(tiny, 3)

@@ -6,6 +6,7 @@ import pytest
 from tripleshot.errors import InputError
 from tripleshot.methods import find_method
 from tripleshot.methods.embedding import pykeen as pykeen_adapter
+from tripleshot.methods.trainable import TrainableMethod
 from tripleshot.training.fit import fit
 from tripleshot.training.runs import load_trained_weights
 
@@ -46,6 +47,7 @@ def test_it_learns_scores_candidates_and_is_found_again_in_its_folder(tiny, tmp_
     assert scores.shape == tails.shape
     assert np.isfinite(scores).all()
     again = entry.create(SMALL)
+    assert isinstance(again, TrainableMethod)
     again.restore(tiny, load_trained_weights(tmp_path))
     np.testing.assert_array_equal(again.score(support, head, tails), scores)
     alone = [method.score(support, head, tails[i : i + 1])[0] for i in range(len(tails))]

@@ -5,11 +5,11 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from learning_checks import load_vectors
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputWarning
 from tripleshot.methods.embedding.settings import EmbeddingSettings
 from tripleshot.training.fit import train_run
-from tripleshot.training.runs import load_start
 
 SMALL = EmbeddingSettings(width=6, batch_size=8, num_negatives=2, steps=2, warmup=0)
 
@@ -32,7 +32,7 @@ def standardised(table):
 )
 def test_a_run_gives_its_vectors_and_those_of_inverse_relations(tiny, tmp_path, name, signs):
     entities, forward = tables_of(train(name, tiny, tmp_path), tiny.graph)
-    vectors = load_start("vectors", tmp_path, tiny)
+    vectors = load_vectors(tmp_path, tiny)
     relations = np.concatenate([forward, forward * signs])
     if name == "transe":
         entities = entities / np.linalg.norm(entities, axis=1, keepdims=True)
@@ -47,8 +47,8 @@ def test_names_are_what_counts_and_new_ones_are_zero(tiny, tmp_path):
     train("transe", tiny, tmp_path)
     grown = tiny.graph.with_triples([("newcomer", "met", "person:1")])
     with pytest.warns(InputWarning, match="1 of 27 entities and 1 of 5 relations"):
-        vectors = load_start("vectors", tmp_path, FewShotDataset("grown", grown, (), (), ()))
-    before = load_start("vectors", tmp_path, tiny)
+        vectors = load_vectors(tmp_path, FewShotDataset("grown", grown, (), (), ()))
+    before = load_vectors(tmp_path, tiny)
     np.testing.assert_array_equal(vectors.entities[:-1], before.entities)
     assert not vectors.entities[-1].any()
     assert not vectors.relations[[4, 9]].any()

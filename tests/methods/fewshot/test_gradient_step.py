@@ -1,12 +1,9 @@
-import threading
-
 import numpy as np
 import pytest
 import torch
 
 from tripleshot.datasets.episodes import TaskBatchSampler
 from tripleshot.methods.fewshot.gradient_step import distance_loss, draw_wrong_tails, embed, relation_gradient
-from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.losses import ranking_loss
 
 
@@ -66,30 +63,3 @@ def test_a_wrong_tail_is_found_where_the_only_candidate_is_the_example(tiny):
     support = np.array([[0, 20]])
     lonely = tiny.graph.with_types(None).without_relations(np.arange(tiny.graph.num_relations))
     assert draw_wrong_tails(lonely, support)[0] != 20
-
-
-def test_what_was_made_of_examples_is_remembered_until_it_is_forgotten():
-    last, made = LastSupport(), []
-
-    def ask(support):
-        return last.get(np.array(support), lambda: made.append(support) or len(made))
-
-    assert [ask([[1, 2]]), ask([[1, 2]]), ask([[3, 4]])] == [1, 1, 2]
-    last.forget()
-    assert ask([[3, 4]]) == 3
-
-
-def test_threads_that_ask_different_things_get_their_own_answers():
-    last, wrong = LastSupport(), []
-
-    def ask(number):
-        for _ in range(2000):
-            if last.get(np.array([[number, 0]]), lambda: number) != number:
-                wrong.append(number)
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong

@@ -1,12 +1,10 @@
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from tripleshot.methods.fewshot.matching import MatchingProcessor, PairEncoder
-from tripleshot.methods.kept_codes import KeptCodes
 
 
 def test_two_steps_of_matching_by_hand():
@@ -52,31 +50,3 @@ def test_the_pair_encoder_adds_and_norms():
     deviation = math.sqrt(2)  # of 3 and 1, unbiased
     expected = [1 / (deviation + 1e-3), -1 / (deviation + 1e-3)]
     assert encoder(torch.tensor([[2.0, 1.0]]))[0].tolist() == pytest.approx(expected)
-
-
-def counting_codes(num_entities, max_kept):
-    asked = []
-
-    def encode(entities):
-        asked.append(entities.tolist())
-        return torch.from_numpy(entities).float()[:, None] * torch.tensor([1.0, 10.0])
-
-    return KeptCodes(num_entities, encode, max_kept), asked
-
-
-def test_a_code_is_computed_once():
-    codes, asked = counting_codes(10, max_kept=8)
-    assert codes.of(np.array([3, 1, 3])).tolist() == [[3, 30], [1, 10], [3, 30]]
-    assert codes.of(np.array([1, 2, 3])).tolist() == [[1, 10], [2, 20], [3, 30]]
-    assert asked == [[1, 3], [2]]
-    assert codes.of(np.array([], dtype=np.int64)).shape[0] == 0
-
-
-def test_kept_codes_are_bounded_and_can_be_forgotten():
-    codes, asked = counting_codes(10, max_kept=4)
-    codes.of(np.array([0, 1, 2]))
-    assert codes.of(np.array([4, 2, 5])).tolist() == [[4, 40], [2, 20], [5, 50]]
-    assert asked[-1] == [2, 4, 5]  # the first ones had to go
-    codes.forget()
-    codes.of(np.array([4]))
-    assert asked[-1] == [4]

@@ -18,7 +18,8 @@ from tripleshot.training.runs import load_trained_weights, save_names
 def start(tiny) -> Vectors:
     rng, graph = np.random.default_rng(0), tiny.graph
     counts = (graph.num_entities, 2 * graph.num_relations)
-    return Vectors(*(rng.normal(size=(count, 4)).astype(np.float32) for count in counts), "somewhere")
+    entities, relations = (rng.normal(size=(count, 4)).astype(np.float32) for count in counts)
+    return Vectors(entities, relations, "somewhere")
 
 
 def test_vectors_start_from_those_that_are_given_and_unknown_names_stay_zero(tiny, start):

@@ -18,15 +18,15 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.negatives import CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError
+from tripleshot.methods.caching import SupportLookup, score_in_batches, sort_examples
 from tripleshot.methods.embedding.models import SCORINGS, EmbeddingModel, Relations
 from tripleshot.methods.embedding.relation_fitting import fit_relation
 from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings, presets_of
 from tripleshot.methods.embedding.vectors import exporter_of
-from tripleshot.methods.known_supports import KnownSupports, in_order
 from tripleshot.methods.losses import corruption_loss
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedNames, TrainedWeights, Vectors
 
-SCORED_AT_ONCE = 16_384  # candidates; it bounds memory
+SCORING_BATCH = 16_384  # candidates
 MAX_FITTED = 1000  # relations fitted on the spot that are remembered
 
 
@@ -96,7 +96,7 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
         self._know(supports)
 
     def _know(self, supports: npt.NDArray[np.int64]) -> None:
-        self._known = KnownSupports(supports)
+        self._known = SupportLookup(supports)
         self._fitted.clear()
 
     def _losses(self, sampler: CorruptingSampler, _step: int, rng: np.random.Generator) -> Losses:
@@ -117,15 +117,14 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by the vectors of head, relation and tail, a bounded number at a time."""
         tables = self._tables_of(support)
-        parts = [tails[start : start + SCORED_AT_ONCE] for start in range(0, len(tails), SCORED_AT_ONCE)]
-        scores = [np.empty(0, dtype=np.float32)]
-        with torch.inference_mode():
-            for part in parts:
-                asked = torch.from_numpy(np.concatenate([[head], part]).astype(np.int64)).to(self.device)
-                relations = Relations(tables, asked.new_zeros(1))
-                vectors = self.module.entity_vectors(asked[None])
-                scores.append(self.module.score(vectors, relations)[0].cpu().numpy())
-        return np.concatenate(scores)
+
+        @torch.inference_mode()
+        def score(some: IntArray) -> Tensor:
+            asked = torch.from_numpy(np.concatenate([[head], some]).astype(np.int64)).to(self.device)
+            vectors = self.module.entity_vectors(asked[None])
+            return self.module.score(vectors, Relations(tables, asked.new_zeros(1)))[0]
+
+        return score_in_batches(score, tails, SCORING_BATCH)
 
     def _tables_of(self, support: IntArray) -> dict[str, Tensor]:
         """Return what is kept of the relation that the examples speak of; one that is new is fitted once."""
@@ -138,7 +137,7 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
             if key not in self._fitted:
                 if len(self._fitted) >= MAX_FITTED:
                     self._fitted.clear()
-                self._fitted[key] = fit_relation(self.module, in_order(support), self.settings)
+                self._fitted[key] = fit_relation(self.module, sort_examples(support), self.settings)
             return self._fitted[key]
 
     def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:

@@ -16,11 +16,11 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.negatives import CorruptedBatch, CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError, nearest
-from tripleshot.methods.known_supports import KnownSupports
+from tripleshot.methods.caching import SupportLookup, score_in_batches
 from tripleshot.methods.settings import OptimizerKind, TrainingSettings
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
 
-SCORED_AT_ONCE = 4096  # candidates; it bounds memory
+SCORING_BATCH = 4096  # candidates
 NUM_COMPARED = 64  # random tails that a new relation's examples are set against
 
 
@@ -97,7 +97,7 @@ class PyKEENMethod(TrainableMethod[PyKEENSettings, _Kept]):
         self.module = _Kept(model, torch.from_numpy(triples.supports)).to(self.device)
         self.first_task = triples.num_relations - len(triples.supports)
         self.num_entities = num_entities
-        self._known = KnownSupports(triples.supports)
+        self._known = SupportLookup(triples.supports)
         self._alike: dict[bytes, int] = {}
 
     def clear_cache(self) -> None:
@@ -118,13 +118,13 @@ class PyKEENMethod(TrainableMethod[PyKEENSettings, _Kept]):
         """Score tails, and no other entities, a bounded number at a time."""
         self.module.eval()
         relation = self._relation_of(support)
-        scores = [np.empty(0, dtype=np.float32)]
-        with torch.inference_mode():
-            asked = torch.tensor([[head, relation]], device=self.device)
-            for start in range(0, len(tails), SCORED_AT_ONCE):
-                part = torch.from_numpy(tails[start : start + SCORED_AT_ONCE].astype(np.int64)).to(self.device)
-                scores.append(self.module.model.score_t(asked, tails=part)[0].cpu().numpy())
-        return np.concatenate(scores)
+        asked = torch.tensor([[head, relation]], device=self.device)
+
+        @torch.inference_mode()
+        def score(some: IntArray) -> Tensor:
+            return self.module.model.score_t(asked, tails=torch.from_numpy(some.astype(np.int64)).to(self.device))[0]
+
+        return score_in_batches(score, tails, SCORING_BATCH)
 
     def _relation_of(self, support: IntArray) -> int:
         """Return the relation that was trained with these examples, else the one that suits them best."""

@@ -29,9 +29,9 @@ def fit_relation(model: EmbeddingModel, support: IntArray, settings: EmbeddingSe
         rows = pairs.new_zeros(len(pairs))
         tables = {name: table.requires_grad_() for name, table in _estimate(model, pairs, rows).items()}
         optimizer = torch.optim.Adam(tables.values(), lr=RATE)
-        chance = np.random.default_rng(settings.seed)
+        rng = np.random.default_rng(settings.seed)
         for _ in range(settings.fitting_steps):
-            drawn = chance.integers(model.entities.num_embeddings - 1, size=(len(pairs), NUM_NEGATIVES))
+            drawn = rng.integers(model.entities.num_embeddings - 1, size=(len(pairs), NUM_NEGATIVES))
             wrong = torch.from_numpy(drawn).to(pairs.device)
             vectors = model.entity_vectors(torch.cat([pairs, wrong], 1)).detach()
             loss = corruption_loss(model.score(vectors, Relations(tables, rows)), settings.loss, settings.margin)

@@ -15,7 +15,7 @@ from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.evidence.path_rules import PathRules, mine_path_rules, path_scores
 from tripleshot.methods.evidence.reasons import degree_sentence, link_sentences, path_sentences, support_sentences
-from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.caching import SupportCache
 from tripleshot.methods.protocol import Reason
 
 
@@ -58,7 +58,7 @@ class EvidenceSum(ABC):
     """Adds up what the background graph and the examples say for a tail; a subclass says how much each kind counts."""
 
     graph: KnowledgeGraph = field(init=False)
-    _rules: LastSupport[PathRules] = field(init=False, default_factory=LastSupport, repr=False)
+    _rules: SupportCache[PathRules] = field(init=False, default_factory=SupportCache, repr=False)
 
     @abstractmethod
     def weights(self, num_examples: int) -> EvidenceWeights:
@@ -67,7 +67,7 @@ class EvidenceSum(ABC):
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Remember the background graph."""
         self.graph = dataset.graph
-        self._rules = LastSupport()
+        self._rules = SupportCache()
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Add up what speaks for each tail."""

@@ -14,7 +14,7 @@ from tripleshot.datasets.episodes import Episode, EpisodeSampler, Regime
 from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, Examples, PairEvidence
 from tripleshot.methods.evidence.reasons import describe_evidence
-from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.losses import listwise_loss
 from tripleshot.methods.protocol import Reason
 from tripleshot.methods.settings import TrainingSettings, count, setting, share
@@ -145,7 +145,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
         self.graph, self.shots = self.dataset.graph, shots
         self.index = EvidenceIndex(self.graph, settings.text)
         self.table = FeatureTable(settings.text)
-        self._examples: LastSupport[Examples] = LastSupport()
+        self._examples: SupportCache[Examples] = SupportCache()
         left_out = torch.from_numpy(self.table.columns_of(*settings.left_out))
         torch.manual_seed(settings.seed)
         self.module = FeatureScorer(len(self.table), settings.hidden_width, left_out).to(self.device)
@@ -195,9 +195,10 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
     def features(self, support: IntArray, head: int, tails: IntArray) -> npt.NDArray[np.float32]:
         """Return the features of tails, shape (n, number of features), a bounded number of pairs at a time."""
         examples = self._read(support)
-        heads, starts = np.full(len(tails), head), range(0, len(tails), MAX_PAIRS)
-        parts = (slice(start, start + MAX_PAIRS) for start in starts)
-        found = [self.table.compute(PairEvidence(self.index, examples, heads[part], tails[part])) for part in parts]
+        found = [
+            self.table.compute(PairEvidence(self.index, examples, np.full(len(batch), head), batch))
+            for batch in in_batches(tails, MAX_PAIRS)
+        ]
         return np.concatenate([np.empty((0, len(self.table)), dtype=np.float32), *found])
 
     def _read(self, support: IntArray) -> Examples:

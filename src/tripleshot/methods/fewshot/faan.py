@@ -16,15 +16,15 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.methods.caching import SupportCache, score_in_batches
 from tripleshot.methods.episode_settings import NeighborSettings, sampler_of
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
 from tripleshot.methods.fewshot.pair_transformer import PairTransformer
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
-from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.losses import ranking_loss
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
-CANDIDATES_AT_ONCE = 512  # bounds the memory of scoring
+SCORING_BATCH = 512  # candidates
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class FAANMethod(TrainableMethod[FAANSettings, FAAN]):
             settings.faithful,
         ).to(self.device)
         self.module.symbols.requires_grad_(settings.fine_tune)
-        self._examples: LastSupport[Tensor] = LastSupport()
+        self._examples: SupportCache[Tensor] = SupportCache()
 
     def start_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the vectors of an embedding method."""
@@ -183,7 +183,7 @@ class FAANMethod(TrainableMethod[FAANSettings, FAAN]):
 
     def clear_cache(self) -> None:
         """Drop the encoded examples."""
-        self._examples.forget()
+        self._examples.clear()
 
     def _losses(self, sampler: EpisodeSampler, _step: int, rng: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones."""
@@ -216,11 +216,11 @@ class FAANMethod(TrainableMethod[FAANSettings, FAAN]):
         """Score tails by how the pairs with them are like the examples, a bounded number at a time."""
         self.module.eval()
         examples = self._examples.get(support, lambda: self._encode(support[:, 0], support[:, 1]))
-        parts = [np.empty(0, dtype=np.float32)]
-        for start in range(0, len(tails), CANDIDATES_AT_ONCE):
-            pairs = self._encode(np.array([head]), tails[start : start + CANDIDATES_AT_ONCE])
-            parts.append(self.module.score(pairs, examples).cpu().numpy())
-        return np.concatenate(parts)
+
+        def score(some: IntArray) -> Tensor:
+            return self.module.score(self._encode(np.array([head]), some), examples)
+
+        return score_in_batches(score, tails, SCORING_BATCH)
 
     def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; an entity or relation that the run has never seen says nothing."""

@@ -14,12 +14,12 @@ from torch.nn import functional
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import TaskBatch
+from tripleshot.methods.caching import SupportCache, score_in_batches
 from tripleshot.methods.episode_settings import MetaSettings, batches_of
-from tripleshot.methods.fewshot.gradient_step import PART, distance_loss, draw_wrong_tails, embed
+from tripleshot.methods.fewshot.gradient_step import SCORING_BATCH, distance_loss, draw_wrong_tails, embed
 from tripleshot.methods.fewshot.hyperplanes import Relations, gradients
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
-from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 LSTM_LAYERS = 2
@@ -127,7 +127,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         self.module = GANA(graph.num_entities, graph.num_relations, num_own, self.settings).to(self.device)
         self.module.symbols.requires_grad_(not self.settings.pretrained)  # published: symbols stay as TransE made them
         self.finder = NeighborFinder(graph, self.settings.max_neighbors, self.device)
-        self._relations: LastSupport[Relations] = LastSupport()
+        self._relations: SupportCache[Relations] = SupportCache()
 
     def stages(self) -> list[Stage]:
         """Return the one stage: episodes of many relations."""
@@ -139,7 +139,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
 
     def clear_cache(self) -> None:
         """Drop the relation that was asked about last."""
-        self._relations.forget()
+        self._relations.clear()
 
     @torch.no_grad()
     def start_from(self, start: Vectors | TrainedWeights) -> None:
@@ -192,11 +192,12 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         self.module.eval()
         relations = self._relations.get(support, lambda: self._adapt(support))
         start = self.module.entities(self._ids(np.array([head])))
-        scores = [np.empty(0, dtype=np.float32)]
-        for first in range(0, len(tails), PART):
-            differences = start - self.module.entities(self._ids(tails[first : first + PART]))
-            scores.append(-relations.residuals(differences[None])[0].norm(dim=-1).cpu().numpy())
-        return np.concatenate(scores)
+
+        def score(some: IntArray) -> Tensor:
+            differences = start - self.module.entities(self._ids(some))
+            return -relations.residuals(differences[None])[0].norm(dim=-1)
+
+        return score_in_batches(score, tails, SCORING_BATCH)
 
     def _adapt(self, support: IntArray) -> Relations:
         """Return a relation that is known by its examples alone, after its step."""

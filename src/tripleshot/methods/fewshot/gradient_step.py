@@ -6,7 +6,6 @@ costs no second pass and can be had where nothing is recorded, when a trained mo
 """
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +18,8 @@ from tripleshot.datasets.episodes import ATTEMPTS, TaskBatch
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.losses import ranking_loss
 
-PART = 1 << 16  # candidates scored at once: it bounds memory
+SCORING_BATCH = 1 << 16  # candidates
 TINY = 1e-12  # a residual of length 0 has the gradient 0
-
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +100,14 @@ def draw_wrong_tails(graph: KnowledgeGraph, support: IntArray) -> npt.NDArray[np
         support: shape (K, 2).
     """
     support = np.asarray(support, dtype=np.int64)
-    chance = np.random.default_rng(support.ravel())
+    rng = np.random.default_rng(support.ravel())
     candidates = candidates_like(graph, support[:, 1])
     candidates = candidates if len(candidates) > 1 else np.arange(graph.num_entities)
-    drawn = candidates[chance.integers(len(candidates), size=len(support))].astype(np.int64)
+    drawn = candidates[rng.integers(len(candidates), size=len(support))].astype(np.int64)
     same_head = support[:, None, 0] == support[None, :, 0]
     for _ in range(ATTEMPTS):
         is_true = (same_head & (drawn[:, None] == support[None, :, 1])).any(axis=1)
         if not is_true.any():
             break
-        drawn[is_true] = candidates[chance.integers(len(candidates), size=int(is_true.sum()))]
+        drawn[is_true] = candidates[rng.integers(len(candidates), size=int(is_true.sum()))]
     return drawn

@@ -14,11 +14,11 @@ from torch.nn import functional
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
+from tripleshot.methods.caching import EntityCache, score_in_batches
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
 from tripleshot.methods.fewshot.vectors import SymbolVectors
-from tripleshot.methods.kept_codes import KeptCodes
 
-CANDIDATES_AT_ONCE = 1024  # bounds the memory of scoring
+SCORING_BATCH = 1024  # candidates
 
 
 class PairEncoder(nn.Module):
@@ -135,26 +135,26 @@ class EpisodePairs:
 
 
 def encode_episode(
-    matcher: Matcher, finder: NeighborFinder, episode: Episode, chance: np.random.Generator
+    matcher: Matcher, finder: NeighborFinder, episode: Episode, rng: np.random.Generator
 ) -> EpisodePairs:
     """Code the distinct entities of an episode once and put the codes into pairs."""
     repeated = np.repeat(episode.queries[:, 0], episode.negatives.shape[1])
     negatives = np.stack([repeated, episode.negatives.ravel()], axis=1)
     pairs = np.concatenate([episode.support, episode.queries, negatives])
     entities, places = np.unique(pairs, return_inverse=True)
-    codes = matcher.encode(finder.find(entities, chance, episode.hidden))
+    codes = matcher.encode(finder.find(entities, rng, episode.hidden))
     coded = codes[torch.from_numpy(places.reshape(pairs.shape)).to(codes.device)].flatten(1)
     return EpisodePairs(*coded.split([len(episode.support), len(episode.queries), len(negatives)]))
 
 
 @torch.inference_mode()
-def score_tails(matcher: Matcher, codes: KeptCodes, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+def score_tails(matcher: Matcher, codes: EntityCache, support: IntArray, head: int, tails: IntArray) -> FloatArray:
     """Score tails for a head by the kept codes, a bounded number at a time."""
-    prototype = matcher.prototype(codes.of(support.reshape(-1)).view(len(support), -1))
-    of_head = codes.of(np.array([head]))
-    parts = [np.empty(0, dtype=np.float32)]
-    for start in range(0, len(tails), CANDIDATES_AT_ONCE):
-        of_tails = codes.of(tails[start : start + CANDIDATES_AT_ONCE])
-        pairs = torch.cat([of_head.expand(len(of_tails), -1), of_tails], dim=1)
-        parts.append(matcher.match(pairs, prototype).cpu().numpy())
-    return np.concatenate(parts)
+    prototype = matcher.prototype(codes.get(support.reshape(-1)).view(len(support), -1))
+    of_head = codes.get(np.array([head]))
+
+    def score(some: IntArray) -> Tensor:
+        of_tails = codes.get(some)
+        return matcher.match(torch.cat([of_head.expand(len(of_tails), -1), of_tails], dim=1), prototype)
+
+    return score_in_batches(score, tails, SCORING_BATCH)

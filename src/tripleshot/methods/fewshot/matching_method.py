@@ -10,11 +10,11 @@ import torch
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
+from tripleshot.methods.caching import EntityCache
 from tripleshot.methods.episode_settings import NeighborSettings, sampler_of
 from tripleshot.methods.fewshot.matching import Matcher, encode_episode, score_tails
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder
 from tripleshot.methods.fewshot.vectors import restore_weights
-from tripleshot.methods.kept_codes import KeptCodes
 from tripleshot.methods.losses import ranking_loss
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
@@ -58,7 +58,7 @@ class MatchingMethod(TrainableMethod[SettingsType, MatcherType]):
             settings.max_neighbors if settings.faithful else 0,
         ).to(self.device)
         self.module.symbols.requires_grad_(settings.fine_tune)
-        self.codes = KeptCodes(graph.num_entities, lambda entities: self.module.encode(self.finder.find(entities)))
+        self.codes = EntityCache(graph.num_entities, lambda entities: self.module.encode(self.finder.find(entities)))
 
     def start_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the vectors of an embedding method."""
@@ -78,7 +78,7 @@ class MatchingMethod(TrainableMethod[SettingsType, MatcherType]):
 
     def clear_cache(self) -> None:
         """Drop the entities' codes."""
-        self.codes.forget()
+        self.codes.clear()
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by their neighbors; an entity's neighbors are encoded once for all questions."""

@@ -15,16 +15,16 @@ from torch.nn import functional
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import TaskBatchSampler
+from tripleshot.methods.caching import SupportCache, score_in_batches
 from tripleshot.methods.episode_settings import MetaSettings, batches_of
 from tripleshot.methods.fewshot.gradient_step import (
-    PART,
+    SCORING_BATCH,
     distance_loss,
     draw_wrong_tails,
     embed,
     relation_gradient,
 )
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
-from tripleshot.methods.last_support import LastSupport
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 
@@ -110,7 +110,7 @@ class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
         torch.manual_seed(self.settings.seed)
         width, dropout = self.settings.width, self.settings.dropout
         self.module = MetaR(dataset.graph.num_entities, shots, width, dropout).to(self.device)
-        self._relation: LastSupport[Tensor] = LastSupport()
+        self._relation: SupportCache[Tensor] = SupportCache()
 
     def stages(self) -> list[Stage]:
         """Return the one stage: episodes of many relations."""
@@ -119,7 +119,7 @@ class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
 
     def clear_cache(self) -> None:
         """Drop the relation that was asked about last."""
-        self._relation.forget()
+        self._relation.clear()
 
     @torch.no_grad()
     def start_from(self, start: Vectors | TrainedWeights) -> None:
@@ -152,9 +152,7 @@ class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
         self.module.eval()
         relation = self._relation.get(support, lambda: self._adapt(support))
         pointed = self._vectors(np.array([head]))[0] + relation
-        parts = [tails[start : start + PART] for start in range(0, len(tails), PART)]
-        scores = [-(pointed - self._vectors(part)).norm(dim=-1).cpu().numpy() for part in parts]
-        return np.concatenate([np.empty(0, dtype=np.float32), *scores])
+        return score_in_batches(lambda some: -(pointed - self._vectors(some)).norm(dim=-1), tails, SCORING_BATCH)
 
     def _adapt(self, support: IntArray) -> Tensor:
         """Return R' of a relation that is known by its examples alone, shape (d,)."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import HiddenEdges
-from tripleshot.methods.last_support import LastSupport
+from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.protocol import Attention
 from tripleshot.methods.rscl.attention import attend
 from tripleshot.methods.rscl.context_batches import Batch
@@ -39,11 +39,11 @@ class ContextReader(Generic[Network]):
         self.module, self.extractor, self.settings, self.device = module, extractor, settings, device
         untrained = torch.randn(settings.width, generator=torch.Generator().manual_seed(settings.seed))
         self.untrained = untrained.mul(settings.width**-0.5).to(device)
-        self._encoded: LastSupport[Representation] = LastSupport()
+        self._encoded: SupportCache[Representation] = SupportCache()
 
     def forget(self) -> None:
         """Drop what was encoded with weights that have changed since."""
-        self._encoded.forget()
+        self._encoded.clear()
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score a bounded number of contexts at a time; those of the support are encoded only once."""
@@ -56,8 +56,8 @@ class ContextReader(Generic[Network]):
 
         share = -(-len(tails) // torch.get_num_threads())  # few candidates: some for each thread
         size = min(self.settings.batch_contexts, max(share, FEWEST_CONTEXTS))
-        parts = [tails[start : start + size] for start in range(0, len(tails), size)]
-        return np.concatenate([np.empty(0, dtype=np.float32), *self._in_threads(score_some, parts)])
+        scores = self._in_threads(score_some, list(in_batches(tails, size)))
+        return np.concatenate([np.empty(0, dtype=np.float32), *scores])
 
     def _in_threads(self, work: Callable[[IntArray], FloatArray], parts: list[IntArray]) -> list[FloatArray]:
         """Work on each part in a thread of its own: on a CPU half again as fast as all threads on one part."""

@@ -7,7 +7,7 @@ from torch import Tensor
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import HiddenEdges
-from tripleshot.methods.kept_codes import KeptCodes
+from tripleshot.methods.caching import EntityCache, in_batches
 from tripleshot.methods.protocol import Attention
 from tripleshot.methods.rscl.attention import attend_halves
 from tripleshot.methods.rscl.context_reader import ContextReader
@@ -26,19 +26,19 @@ class HalfReader(ContextReader[FactorisedRSCL]):
     ) -> None:
         """Keep no tail yet."""
         super().__init__(module, extractor, settings, device)
-        self._tails = KeptCodes(extractor.tokens.num_entities, self._read_tails)
+        self._tails = EntityCache(extractor.tokens.num_entities, self._read_tails)
 
     def forget(self) -> None:
         """Drop what was encoded with weights that have changed since."""
         super().forget()
-        self._tails.forget()
+        self._tails.clear()
 
     @torch.inference_mode()
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails whose halves are computed when they are first asked for."""
         examples = self.encode_support(support)
         of_head = self._read_side(np.array([head]), is_tail=False)
-        of_tails = Halves(*self._tails.of(tails).tensor_split([self.settings.width], dim=1))
+        of_tails = Halves(*self._tails.get(tails).tensor_split([self.settings.width], dim=1))
         return self.module.score(self.module.join(of_head, of_tails), examples).cpu().numpy()
 
     def _encode(self, support: IntArray) -> Representation:
@@ -50,8 +50,7 @@ class HalfReader(ContextReader[FactorisedRSCL]):
 
     def _read_tails(self, tails: IntArray) -> Tensor:
         """Encode tails, a bounded number at a time: shape (n, 2d), or (n, d) without a local encoder."""
-        size = self.settings.batch_contexts
-        read = [self._read_side(tails[start : start + size], is_tail=True) for start in range(0, len(tails), size)]
+        read = [self._read_side(some, is_tail=True) for some in in_batches(tails, self.settings.batch_contexts)]
         return torch.cat([torch.cat([part.globally, part.locally], dim=1) for part in read])
 
     @torch.inference_mode()

@@ -1,0 +1,141 @@
+"""What methods keep between questions, and how they bound the memory of one.
+
+`SupportCache` keeps what was made of the last examples, `EntityCache` the codes of entities, `SupportLookup` finds the
+task that examples belong to, and `score_in_batches` scores so many candidates at a time.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from tripleshot.arrays import FloatArray, IntArray
+
+Value = TypeVar("Value")
+
+MAX_ENTITIES = 250_000  # codes kept between questions: 100 MB at width 100
+
+
+class SupportCache(Generic[Value]):
+    """A cache of one entry, the last support: all queries of a task have the same. Several threads may ask."""
+
+    def __init__(self) -> None:
+        self._last: tuple[bytes, Value] | None = None
+
+    def get(self, support: IntArray, compute: Callable[[], Value]) -> Value:
+        """Return what was computed for a support, computing it if it is not the last one."""
+        key, last = np.ascontiguousarray(support, dtype=np.int64).tobytes(), self._last
+        if last is None or last[0] != key:
+            self._last = last = key, compute()
+        return last[1]
+
+    def clear(self) -> None:
+        """Drop the entry: the weights have changed."""
+        self._last = None
+
+
+class EntityCache:
+    """Codes of entities, each computed when it is first asked for; a bounded number is kept, for any thread to use."""
+
+    def __init__(
+        self, num_entities: int, encode: Callable[[IntArray], Tensor], max_entities: int = MAX_ENTITIES
+    ) -> None:
+        """Start empty.
+
+        Args:
+            num_entities: of the graph.
+            encode: returns the codes of entities, shape (n, d).
+            max_entities: how many codes are kept; when they are full, all are dropped.
+        """
+        self._encode, self._max_entities = encode, max_entities
+        self._rows = np.full(num_entities, -1, dtype=np.int64)
+        self._lock = threading.Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop all codes: the weights have changed."""
+        with self._lock:
+            self._drop()
+
+    def get(self, entities: IntArray) -> Tensor:
+        """Return the codes of entities: shape (n, d)."""
+        with self._lock:
+            distinct = np.unique(entities)
+            missing = distinct[self._rows[distinct] < 0]
+            if self._size + len(missing) > self._max_entities:
+                self._drop()
+                missing = distinct
+            if len(missing):
+                self._append(missing, self._encode(missing))
+            rows = torch.from_numpy(self._rows[entities])
+            return self._table[rows.to(self._table.device)]
+
+    def _drop(self) -> None:
+        self._rows[:] = -1
+        self._size, self._table = 0, torch.empty(0)
+
+    def _append(self, entities: IntArray, codes: Tensor) -> None:
+        end = self._size + len(entities)
+        if end > len(self._table):
+            larger = codes.new_empty(max(end, min(2 * len(self._table), self._max_entities)), codes.shape[1])
+            if self._size:
+                larger[: self._size] = self._table[: self._size]
+            self._table = larger
+        self._table[self._size : end] = codes
+        self._rows[entities] = np.arange(self._size, end)
+        self._size = end
+
+
+class SupportLookup:
+    """Finds the task that examples belong to, among the tasks of a training; the order of examples does not matter.
+
+    Where two tasks have the same examples, the later one is found: test tasks stand behind the others.
+    """
+
+    def __init__(self, supports: npt.NDArray[np.int64]) -> None:
+        """Index examples, shape (num_tasks, K, 2); -1 stands for a missing one."""
+        self._tasks = {self.key(support[support[:, 0] >= 0]): task for task, support in enumerate(supports)}
+        self._num_tasks = len(supports)
+
+    def __len__(self) -> int:
+        return self._num_tasks
+
+    def find(self, support: IntArray) -> int | None:
+        """Return the task with these examples, None if there is none."""
+        return self._tasks.get(self.key(support))
+
+    @staticmethod
+    def key(support: IntArray) -> bytes:
+        """Return the same bytes for the same examples in any order."""
+        return sort_examples(support).tobytes()
+
+
+def sort_examples(support: IntArray) -> npt.NDArray[np.int64]:
+    """Return the same examples in an order that depends on nothing but themselves."""
+    pairs = np.ascontiguousarray(support, dtype=np.int64)
+    return pairs[np.lexsort(pairs.T)]
+
+
+def in_batches(tails: IntArray, size: int) -> Iterator[IntArray]:
+    """Yield `size` tails at a time; the last batch may have fewer."""
+    for start in range(0, len(tails), size):
+        yield tails[start : start + size]
+
+
+def score_in_batches(score: Callable[[IntArray], Tensor], tails: IntArray, size: int) -> FloatArray:
+    """Score `size` tails at a time, which bounds memory.
+
+    Args:
+        score: returns the scores of some tails, shape (n,).
+        tails: shape (N,).
+        size: how many tails a batch has at most.
+
+    Returns:
+        shape (N,).
+    """
+    scores = (score(batch).cpu().numpy() for batch in in_batches(tails, size))
+    return np.concatenate([np.empty(0, dtype=np.float32), *scores])
