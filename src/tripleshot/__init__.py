@@ -15,7 +15,8 @@ from tripleshot.errors import InputError, InputWarning, TripleshotError
 if TYPE_CHECKING:
     from tripleshot.answering.answers import Answers
     from tripleshot.answering.explanation import Explanation
-    from tripleshot.answering.models import load, train
+    from tripleshot.answering.loading import load
+    from tripleshot.answering.models import train
     from tripleshot.answering.predictor import Predictor
     from tripleshot.datasets.catalog import load_dataset
     from tripleshot.datasets.dataset import FewShotDataset, Task
@@ -67,7 +68,7 @@ _PLACES = {
     "compare": "experiments.comparison",
     "evaluate": "evaluation.protocol",
     "list_methods": "methods",
-    "load": "answering.models",
+    "load": "answering.loading",
     "load_dataset": "datasets.catalog",
     "make_dataset": "datasets.splitting",
     "read_graph": "graph.readers",

@@ -4,7 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tripleshot.answering.models import load, train
+from tripleshot.answering.loading import load
+from tripleshot.answering.models import train
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.evaluation.calibration import CALIBRATION
 from tripleshot.evaluation.protocol import evaluate

@@ -175,6 +175,7 @@ def test_a_run_refuses_other_data(run, triples, tmp_path):
         (("--shots", 0), '"0" for --shots'),
         (("--threads", -1), '"-1" for --threads'),
         (("--device", "toaster"), "device 'toaster' cannot be used here"),
+        (("--method", "evidence", "--device", "toaster"), "device 'toaster' cannot be used here"),
         (("--num-negatives", 0), "num_negatives must be 1 or more"),
         (("--without-evidence", "lnik"), "no evidence of the kind 'lnik'; did you mean 'link'"),
     ],
@@ -202,7 +203,8 @@ def test_a_method_that_does_not_learn_makes_a_run_too(run, tmp_path):
     code, out, err = run("train", "atlas", tmp_path / "run", "--method", "linked")
     assert (code, err) == (0, "")
     assert "tripleshot ask" in out
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {"config.json", "calibration.json", "log.jsonl"}
+    kept = {"config.json", "vocabulary.arrow", "calibration.json", "log.jsonl"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == kept
     assert run("ask", tmp_path / "run", *EXAMPLES, "--head", "Baku")[0] == 0
     assert run("evaluate", "atlas", "--run", tmp_path / "run", "--split", "valid")[0] == 0
 

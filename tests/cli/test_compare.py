@@ -125,4 +125,4 @@ def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):
     assert json.loads((tmp_path / "run" / "config.json").read_text())["budget"] == 1.0
     code, _, err = run("train", tmp_path / "tiny", tmp_path / "other", "--budget", "0s")
     assert code == 1
-    assert "a budget is a time to train in" in err
+    assert "budget: a time to train in, such as 20m" in err

@@ -1,19 +1,18 @@
-"""Trained predictors: made by `train`, kept by `Predictor.save`, found again by `load`."""
+"""Trained predictors: made by `train`, kept by `Predictor.save`, found again by `loading.load`."""
 
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tripleshot.answering.predictor import DATA, DEFAULT_SHOTS, Predictor
+from tripleshot.answering.predictor import DEFAULT_SHOTS, Predictor
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
-from tripleshot.evaluation.calibration import load_calibration
 from tripleshot.methods import create_method, find_method
 from tripleshot.training.budget import read_budget
 from tripleshot.training.fit import calibrate_run, fit, train_run
-from tripleshot.training.runs import RunConfig, load_config, load_run
+from tripleshot.training.runs import load_config
 from tripleshot.training.trainer import TrainingCallback
 
 
@@ -66,31 +65,3 @@ def train(
         shots = load_config(folder).shots
         calibration = calibrate_run(trained, data, shots, folder)
     return Predictor.of(data, trained, method, shots, calibration, device)
-
-
-def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:
-    """Return what `train` or `save` has written, ready to be asked.
-
-    Args:
-        folder: of the run.
-        data: the dataset, if it is no longer where it was. It may have changed since: names are what counts.
-        device: where to compute.
-    """
-    folder = Path(folder)
-    config = load_config(folder)
-    dataset = data if isinstance(data, FewShotDataset) else _find_dataset(folder, config, data)
-    method, config = load_run(folder, dataset, device, same_data=False)
-    return Predictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
-
-
-def _find_dataset(folder: Path, config: RunConfig, data: str | Path | None) -> FewShotDataset:
-    own = folder / DATA
-    if data is None and own.exists():
-        return load_dataset(str(own))
-    try:
-        return load_dataset(str(data or config.data))
-    except InputError as error:
-        if data is not None:
-            raise
-        hint = "say where it is now: data=... in Python, --data on the command line"
-        raise InputError(f"{error}; if the run's dataset has moved, {hint}") from None

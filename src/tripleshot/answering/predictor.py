@@ -30,7 +30,6 @@ from tripleshot.graph.types import with_types_from_names
 from tripleshot.methods import create_method, find_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import TrainableMethod, TrainedNames, TrainedWeights
-from tripleshot.training.checkpoints import save_weights
 from tripleshot.training.runs import CONFIG, RunConfig, save_config, save_names
 
 HEADS_PER_BATCH = 32
@@ -199,6 +198,8 @@ class Predictor:
         self.dataset.save(folder / DATA, overwrite=True)
         save_names(self.graph, folder)
         if isinstance(self.method, TrainableMethod):
+            from tripleshot.training.checkpoints import save_weights  # nobody waits for torch who has no weights
+
             save_weights(self.method.module, folder)
         if self.calibration is not None:
             save_calibration(self.calibration, folder)

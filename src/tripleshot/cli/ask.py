@@ -13,7 +13,7 @@ from rich.table import Table
 from tripleshot.answering.answers import Answer, Answers, write_answers
 from tripleshot.answering.examples import Pair, read_examples, read_references
 from tripleshot.answering.explanation import Explanation
-from tripleshot.answering.models import load
+from tripleshot.answering.loading import load
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates
 from tripleshot.cli.display import console, progress_bar

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
@@ -86,6 +85,8 @@ def describe(evaluation: Evaluation, dataset: FewShotDataset, spec: EvaluationSp
 
 def describe_environment() -> dict[str, Any]:
     """Return the running command, the commit and version of the source, and the machine."""
+    import torch  # nobody else here waits for it
+
     return {
         "command": command(),
         "commit": commit(),

@@ -11,6 +11,7 @@ from typing import Any
 
 from tripleshot.errors import InputError, nearest
 from tripleshot.methods.protocol import Method
+from tripleshot.methods.trainable import find_device
 
 ENTRY_POINTS = "tripleshot.methods"
 
@@ -37,6 +38,8 @@ class MethodEntry:
         """Return a fresh method; None takes its default settings, which are the `fast` preset of one that learns."""
         found = self.method_class()
         if not self.learns:
+            if device != "cpu":
+                find_device(device)
             return found(**(settings or {}))
         return found(device=device) if settings is None else found.with_settings(settings, device)
 

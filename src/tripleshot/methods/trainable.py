@@ -6,12 +6,10 @@ Methods know no trainer and no folder. `training.fit` runs their stages; `traini
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor, nn
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
@@ -20,9 +18,14 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
 from tripleshot.methods.settings import OptimizerKind, Schedule, TrainingSettings
 
+if TYPE_CHECKING:  # nobody waits for torch who asks a method without a network
+    import torch
+    from torch import Tensor, nn
+
+WEIGHTS = "weights.safetensors"  # the best weights of a run
 PRETRAINED = "pretrained.safetensors"  # the weights between pre-training and episodes
 
-Losses = dict[str, Tensor]
+Losses = dict[str, "Tensor"]
 LossFunction = Callable[[int, np.random.Generator], Losses]
 StartKind = Literal["nothing", "vectors", "weights", "pre-training"]
 """What the setting `pretrained` names: nothing; a run of an embedding method whose vectors are taken; a run of a method
@@ -83,7 +86,7 @@ class TrainedWeights:
         source: where they come from, for messages.
     """
 
-    tensors: Mapping[str, Tensor]
+    tensors: "Mapping[str, Tensor]"
     names: TrainedNames | None
     source: str
 
@@ -93,7 +96,9 @@ class TrainedWeights:
             raise InputError(f"{self.source}: has no weights called {name}: they are of another method")
         return len(self.tensors[name])
 
-    def load_into(self, module: nn.Module, rows: Mapping[str, IntArray] | None = None, only_own: bool = False) -> None:
+    def load_into(
+        self, module: "nn.Module", rows: Mapping[str, IntArray] | None = None, only_own: bool = False
+    ) -> None:
         """Put the weights into a network.
 
         Args:
@@ -101,6 +106,8 @@ class TrainedWeights:
             rows: by the name of the weights, the rows to take.
             only_own: the weights may be more than the network has: an ablation starts from the whole network's.
         """
+        import torch
+
         state = dict(self.tensors)
         try:
             for part, taken in (rows or {}).items():
@@ -129,7 +136,7 @@ class Vectors:
 
 
 SettingsType = TypeVar("SettingsType", bound=TrainingSettings)
-ModuleType = TypeVar("ModuleType", bound=nn.Module)
+ModuleType = TypeVar("ModuleType", bound="nn.Module")
 
 
 class TrainableMethod(ABC, Generic[SettingsType, ModuleType]):
@@ -154,7 +161,7 @@ class TrainableMethod(ABC, Generic[SettingsType, ModuleType]):
     def __init__(self, settings: SettingsType | None = None, device: str = "cpu") -> None:
         """Choose settings, the fast preset by default."""
         self.settings = settings or self.presets["fast"]()
-        self.device = _find_device(device)
+        self.device = find_device(device)
 
     @classmethod
     def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> Self:
@@ -196,8 +203,10 @@ class TrainableMethod(ABC, Generic[SettingsType, ModuleType]):
         return Stage(name, losses, *plan, validates=validates, optimizer=optimizer)
 
 
-def _find_device(name: str) -> torch.device:
+def find_device(name: str) -> "torch.device":
     """Return a device that is there: a name that torch knows may still be none of this machine."""
+    import torch
+
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from cyclopts.types import Port
 from rich.console import Console
 
-from tripleshot.answering.models import load
+from tripleshot.answering.loading import load
 from tripleshot.errors import InputError
 from tripleshot.server import Limits, create_app, serve
 

@@ -18,9 +18,7 @@ from torch import Tensor, nn
 
 from tripleshot.atomic import write_file
 from tripleshot.errors import InputError
-from tripleshot.methods.trainable import TrainedWeights
-
-WEIGHTS = "weights.safetensors"
+from tripleshot.methods.trainable import WEIGHTS, TrainedWeights
 
 
 def save_weights(module: nn.Module, folder: Path, name: str = WEIGHTS) -> None:

@@ -23,13 +23,13 @@ from tripleshot.methods import find_method
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import (
     PRETRAINED,
+    WEIGHTS,
     StartKind,
     TrainableMethod,
     TrainedNames,
     TrainedWeights,
     Vectors,
 )
-from tripleshot.training.checkpoints import WEIGHTS, read_weights
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.arrow"
@@ -119,6 +119,8 @@ def load_names(folder: Path) -> TrainedNames | None:
 
 def load_trained_weights(folder: Path, name: str = WEIGHTS) -> TrainedWeights:
     """Read the weights of a run, and the names that they belong to."""
+    from tripleshot.training.checkpoints import read_weights  # nobody waits for torch who has no weights to read
+
     return TrainedWeights(read_weights(folder / name), load_names(folder), str(folder / name))
 
 
