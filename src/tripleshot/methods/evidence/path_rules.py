@@ -144,8 +144,7 @@ def find_joining_paths(
     """
     types, (linked, relations) = PathTypes.of(index.graph), links
     kept = index.graph.degrees[common.middles] <= MAX_MIDDLE_DEGREE
-    columns = (common.owners, common.middles, common.of_heads, common.of_tails)
-    owners, first, second = index.paths(CommonNeighbors(*(column[kept] for column in columns)), hidden)
+    owners, first, second = index.paths(common.take(kept), hidden)
     return JoiningPaths(
         np.concatenate([linked, owners]), np.concatenate([types.encode(relations), types.encode(first, second)])
     )
