@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tripleshot.atomic import new_folder, write_file
+from tripleshot.atomic import cache_dir, new_folder, write_file
 from tripleshot.errors import TripleshotError
 
 
@@ -65,3 +65,11 @@ def test_a_replacement_that_fails_puts_the_old_folder_back(tmp_path, monkeypatch
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
     assert (tmp_path / "home" / "precious").read_text() == "x"
+
+
+def test_the_cache_is_where_the_user_says_or_with_the_caches_of_other_programs(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("TRIPLESHOT_HOME", raising=False)
+    assert cache_dir() == tmp_path / "tripleshot"
+    monkeypatch.setenv("TRIPLESHOT_HOME", str(tmp_path / "own"))
+    assert cache_dir() == tmp_path / "own"

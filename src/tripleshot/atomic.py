@@ -1,5 +1,6 @@
-"""Files and folders that appear whole or not at all: written aside, then put in place in one step."""
+"""Files and folders that appear whole or not at all, and the folder where what was fetched or compiled is kept."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # metadata by format
+
+
+def cache_dir() -> Path:
+    """Return where fetched datasets and compiled code are kept: TRIPLESHOT_HOME, or the user's cache folder."""
+    if chosen := os.environ.get("TRIPLESHOT_HOME"):
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tripleshot"
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import candidates_like, exclude_known
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.evaluation.calibration import Calibration
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.protocol import Scorer
@@ -45,7 +45,7 @@ def choose_candidates(graph: KnowledgeGraph, support: IntArray, chosen: Candidat
         raise InputError("the entities have no types: candidates are 'open' or 'all'")
     for name in (chosen := tuple(dict.fromkeys(chosen))):
         if name not in graph.types.names:
-            raise InputError(f"no entity is of type {name!r}{nearest(name, graph.types.names)}")
+            raise InputError(f"no entity is of type {name!r}{did_you_mean(name, graph.types.names)}")
     return graph.types.members(np.array([graph.types.names.index(name) for name in chosen], dtype=np.int64))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from cyclopts import Parameter
 
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.methods.settings import HELP, described_fields
 
 Settings = TypeVar("Settings", bound=Any)
@@ -53,7 +53,7 @@ def choose_settings(base: Settings, file: Path | None, flags: object, method: st
     known = {field.name for field in fields(base)}
     for name in given:
         if name not in known:
-            raise InputError(f"{method} has no setting --{name.replace('_', '-')}{nearest(name, sorted(known))}")
+            raise InputError(f"{method} has no setting --{name.replace('_', '-')}{did_you_mean(name, sorted(known))}")
     return replace(chosen, **given)
 
 
@@ -66,7 +66,7 @@ def read_settings(path: Path, base: Settings) -> Settings:
     known = [field.name for field in fields(base)]
     for name, value in values.items():
         if name not in known:
-            raise InputError(f"{path}: unknown setting {name!r}{nearest(name, known)}")
+            raise InputError(f"{path}: unknown setting {name!r}{did_you_mean(name, known)}")
         wanted = type(getattr(base, name))
         if not isinstance(value, wanted) and not (wanted is float and isinstance(value, int)):
             raise InputError(f"{path}: {name} is a {wanted.__name__}, found {value!r}")

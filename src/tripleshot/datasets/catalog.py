@@ -3,7 +3,6 @@
 import csv
 import gzip
 import json
-import os
 from dataclasses import replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -11,14 +10,14 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from tripleshot.atomic import write_file
+from tripleshot.atomic import cache_dir, write_file
 from tripleshot.datasets import download
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
 from tripleshot.datasets.download import RemoteDataset
 from tripleshot.datasets.nell_format import candidates_by_release_rule, is_nell_layout, read_nell_layout
 from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.graph.readers import read_graph
 from tripleshot.graph.types import types_from_mapping
 
@@ -49,13 +48,6 @@ REMOTE = {
 No hash of Wiki-One's files is published, so only their presence is checked."""
 
 
-def home() -> Path:
-    """Return where fetched datasets are kept: TRIPLESHOT_HOME, or the user's cache folder."""
-    if chosen := os.environ.get("TRIPLESHOT_HOME"):
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tripleshot"
-
-
 def dataset_names() -> list[str]:
     """Return every name in the catalog."""
     return [ATLAS, *REMOTE]
@@ -76,10 +68,9 @@ def fetch_dataset(
     if name == ATLAS:
         raise InputError("atlas comes with the package: there is nothing to fetch")
     if name not in REMOTE:
-        raise InputError(
-            f"no dataset is called {name!r}, there are {', '.join(dataset_names())}{nearest(name, dataset_names())}"
-        )
-    folder = download.fetch(REMOTE[name], home() / name, source, progress=progress)
+        names = dataset_names()
+        raise InputError(f"no dataset is called {name!r}, there are {', '.join(names)}{did_you_mean(name, names)}")
+    folder = download.fetch(REMOTE[name], cache_dir() / name, source, progress=progress)
     if name == "nell-one" and (rebuild_candidates or not (folder / CANDIDATES_FILE).exists()):
         write_file(folder / CANDIDATES_FILE, json.dumps(candidates_by_release_rule(folder)).encode())
     return folder
@@ -104,7 +95,7 @@ def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
     if str(source) == ATLAS:
         return load_atlas()
     if str(source) in REMOTE:
-        name, folder = str(source), home() / str(source)
+        name, folder = str(source), cache_dir() / str(source)
         if fetch and not is_nell_layout(folder):
             fetch_dataset(name)
         if not is_nell_layout(folder):
@@ -118,7 +109,7 @@ def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
         return _load_folder(path)
     if path.exists():
         return make_dataset(read_graph(path), name=path.name.partition(".")[0])
-    raise InputError(f"{source}: no such file, folder or dataset{nearest(str(source), dataset_names())}")
+    raise InputError(f"{source}: no such file, folder or dataset{did_you_mean(str(source), dataset_names())}")
 
 
 def _load_folder(folder: Path) -> FewShotDataset:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, frozen
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 Split = Literal["train", "valid", "test"]
@@ -115,7 +115,7 @@ class FewShotDataset:
         """Return the task of this name."""
         tasks = {task.name: task for _, task in self.all_tasks()}
         if name not in tasks:
-            raise InputError(f"{self.name} has no few-shot relation {name!r}{nearest(name, list(tasks))}")
+            raise InputError(f"{self.name} has no few-shot relation {name!r}{did_you_mean(name, list(tasks))}")
         return tasks[name]
 
     def candidates(self, task: Task, mode: CandidateMode = "benchmark", shots: int = 1) -> npt.NDArray[np.int32]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_args, get_type_hints
 
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.methods import find_method
 from tripleshot.methods.rscl.settings import PRESETS
 
@@ -81,14 +81,14 @@ class Variant:
             return named[part]
         hints = get_type_hints(find_method(self.method).settings)
         if setting not in hints:
-            raise InputError(f"{self.method} has no setting {setting!r}{nearest(setting, list(hints))}")
+            raise InputError(f"{self.method} has no setting {setting!r}{did_you_mean(setting, list(hints))}")
         return {setting: read_value(setting, value, hints[setting])}
 
 
 def _known(method: str, part: str = "") -> str:
     named = list(VARIANTS.get(method, {}))
     there = f"there are {', '.join(named)}, or any setting as name=value" if named else "give a setting as name=value"
-    return f"{there}{nearest(part, named)}"
+    return f"{there}{did_you_mean(part, named)}"
 
 
 def read_value(setting: str, text: str, hint: Any) -> Any:  # noqa: ANN401 (a type, or a literal of words)

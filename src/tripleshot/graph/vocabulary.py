@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Vocabulary:
         """Return the id of one name: a scan without an index, about 20 ms over five million names."""
         found = pc.index(self.names, name).as_py()
         if found < 0:
-            raise InputError(f"unknown {self.kind} {name!r}{nearest(name, self._similar(name))}")
+            raise InputError(f"unknown {self.kind} {name!r}{did_you_mean(name, self._similar(name))}")
         return found
 
     def find(self, names: Iterable[str]) -> npt.NDArray[np.int32]:

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import find_device
 
@@ -58,7 +58,9 @@ class MethodEntry:
         """Return settings to start from."""
         presets = self.method_class().presets
         if name not in presets:
-            raise InputError(f"there is no preset {name!r}, there are {', '.join(presets)}{nearest(name, [*presets])}")
+            raise InputError(
+                f"there is no preset {name!r}, there are {', '.join(presets)}{did_you_mean(name, [*presets])}"
+            )
         return presets[name]()
 
     def method_class(self) -> Any:  # noqa: ANN401 (the classes share a protocol, not a base)
@@ -133,7 +135,7 @@ def find_method(name: str) -> MethodEntry:
         return MethodEntry("pykeen", f"{model} as PyKEEN has it", place, True, model)
     every = METHODS if name in METHODS else {**METHODS, **plugins()}
     if name not in every:
-        raise InputError(f"unknown method {name!r}, there are {', '.join(every)}{nearest(name, list(every))}")
+        raise InputError(f"unknown method {name!r}, there are {', '.join(every)}{did_you_mean(name, list(every))}")
     return every[name]
 
 
@@ -143,7 +145,7 @@ def create_method(name: str, settings: dict[str, Any] | None = None, device: str
     known = sorted(entry.setting_names()) if settings else []
     for setting in settings or {}:
         if setting not in known:
-            raise InputError(f"{name} has no setting {setting!r}{nearest(setting, known)}")
+            raise InputError(f"{name} has no setting {setting!r}{did_you_mean(setting, known)}")
     return entry.create(settings, device)
 
 

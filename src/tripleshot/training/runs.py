@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.errors import InputError
+from tripleshot.errors import InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.readers.messages import warn
 from tripleshot.graph.vocabulary import Vocabulary
 from tripleshot.methods import find_method
 from tripleshot.methods.protocol import Method

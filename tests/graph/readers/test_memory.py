@@ -3,7 +3,7 @@ import pytest
 
 from graph_names import named
 from tripleshot.errors import InputError, InputWarning
-from tripleshot.graph.readers import encoding, read_graph
+from tripleshot.graph.readers import read_graph
 
 TRIPLES = [("a", "r", "b"), ("b", "s", "c")]
 
@@ -26,20 +26,6 @@ def test_batches_do_not_show(monkeypatch):
     monkeypatch.setattr("tripleshot.graph.readers.memory.BATCH", 3)
     triples = [(f"e{i % 7}", f"r{i % 3}", f"e{i}") for i in range(20)]
     assert named(read_graph(triples)) == triples
-
-
-def test_more_text_than_small_strings_hold_is_read_the_same(monkeypatch, tmp_path):
-    monkeypatch.setattr(encoding, "MAX_SMALL_BYTES", 1)
-    path = tmp_path / "graph.tsv"
-    path.write_text("a\tr\tb\nb\ts\tc\n")
-    assert named(read_graph(path)) == TRIPLES
-
-
-def test_keys_of_very_many_entities_do_not_overflow():
-    heads = np.array([0, 2**31 - 2, 0, 2**31 - 2, 5], dtype=np.int32)
-    relations = np.array([0, 2**20, 0, 2**20, 1], dtype=np.int32)
-    tails = np.array([1, 2**31 - 2, 1, 2**31 - 3, 2**31 - 2], dtype=np.int32)
-    assert encoding._repeats(heads, relations, tails, 2**31 - 1, 2**20 + 1).tolist() == [2]
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from graph_names import named
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.graph.readers import read_graph
-from tripleshot.graph.readers.delimited import find_layout, read_fast
+from tripleshot.graph.readers.delimited import find_layout, read_fast, read_plain
 from tripleshot.graph.readers.encoding import encode_names
-from tripleshot.graph.readers.plain import read_plain
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(str.strip)
 TSV_TEXT = st.text(

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.experiments.paper.report import Missing, Report, Table, format_value
 from tripleshot.experiments.variants import JOINT, LAMBDAS, read_value
 from tripleshot.methods.rscl.settings import RSCLSettings
@@ -24,7 +24,7 @@ def read_grid(lines: Iterable[str]) -> dict[str, tuple[Any, ...]]:
     for line in lines:
         name, equals, values = line.partition("=")
         if name not in hints or not equals:
-            raise InputError(f"--grid {line}: give SETTING=VALUE,VALUE{nearest(name, list(hints))}")
+            raise InputError(f"--grid {line}: give SETTING=VALUE,VALUE{did_you_mean(name, list(hints))}")
         grid[name] = tuple(dict.fromkeys(read_value(name, value.strip(), hints[name]) for value in values.split(",")))
     return grid or dict(GRID)
 

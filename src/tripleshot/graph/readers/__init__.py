@@ -13,9 +13,9 @@ import pyarrow as pa
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.delimited import read_delimited
-from tripleshot.graph.readers.files import format_suffix, is_directory
 from tripleshot.graph.readers.memory import read_factory, read_triples
 from tripleshot.graph.readers.rdf import FORMATS, read_rdf, read_rdflib
+from tripleshot.graph.readers.sources import format_suffix, is_directory
 from tripleshot.graph.readers.tables import read_frame, read_parquet
 
 __all__ = ["read_graph"]

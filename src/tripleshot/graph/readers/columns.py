@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 
 ROLES = (
     frozenset({"head", "subject", "source", "from", "src", "subj", "head_id", "h", "s"}),
@@ -40,5 +40,5 @@ def pick_columns(names: Sequence[str], columns: Sequence[str] | None, origin: st
 def _position(names: Sequence[str], column: str, origin: str) -> int:
     if names.count(column) != 1:
         problem = "no column" if column not in names else "more than one column"
-        raise InputError(f"{origin}: {problem} named {column!r}{nearest(column, names)}")
+        raise InputError(f"{origin}: {problem} named {column!r}{did_you_mean(column, names)}")
     return names.index(column)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.readers.messages import warn_skipped
+from tripleshot.graph.readers.sources import warn_skipped
 from tripleshot.graph.vocabulary import Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -61,7 +61,7 @@ def encode_ids(entities: Vocabulary, relations: Vocabulary, heads: Ids, middles:
     if len(blank_entities) or len(blank_relations):
         blank = np.isin(heads, blank_entities) | np.isin(middles, blank_relations) | np.isin(tails, blank_entities)
         first_blank = int(np.argmax(blank)) if blank.any() else None
-    repeats = _repeats(heads, middles, tails, len(entities), len(relations))
+    repeats = find_repeats(heads, middles, tails, len(entities), len(relations))
     if len(repeats):
         heads, middles, tails = (np.delete(column, repeats) for column in (heads, middles, tails))
     graph = KnowledgeGraph(entities, relations, heads, middles, tails)
@@ -91,8 +91,8 @@ def _blank_ids(vocabulary: Vocabulary) -> npt.NDArray[np.int64]:
     return np.flatnonzero(blank.to_numpy(zero_copy_only=False))
 
 
-def _repeats(heads: Ids, middles: Ids, tails: Ids, num_entities: int, num_relations: int) -> npt.NDArray[np.int64]:
-    """Return, in order, the rows that repeat an earlier row."""
+def find_repeats(heads: Ids, middles: Ids, tails: Ids, num_entities: int, num_relations: int) -> npt.NDArray[np.int64]:
+    """Return, in order, the rows that repeat an earlier row; the keys of triples may exceed 64 bits."""
     keys = heads.astype(np.int64) * num_relations + middles
     if num_entities * num_relations * num_entities >= 2**63:
         keys = np.unique(keys, return_inverse=True)[1]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.encoding import Encoded, encode_ids, encode_names, warn_of_duplicates
-from tripleshot.graph.readers.messages import shorten
+from tripleshot.graph.readers.sources import shorten
 from tripleshot.graph.vocabulary import Vocabulary
 
 BATCH = 100_000

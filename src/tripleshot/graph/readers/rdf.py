@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyoxigraph
 
-from tripleshot.errors import InputError
+from tripleshot.errors import InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.readers.files import open_binary
 from tripleshot.graph.readers.memory import read_names
-from tripleshot.graph.readers.messages import reason, shorten, warn
+from tripleshot.graph.readers.sources import open_binary, reason, shorten
 
 FORMATS = {
     ".nt": pyoxigraph.RdfFormat.N_TRIPLES,

@@ -12,8 +12,7 @@ from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.columns import pick_columns
 from tripleshot.graph.readers.encoding import encode_names, warn_of_duplicates
-from tripleshot.graph.readers.files import open_binary
-from tripleshot.graph.readers.messages import reason
+from tripleshot.graph.readers.sources import open_binary, reason
 
 TEXT = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary())
 

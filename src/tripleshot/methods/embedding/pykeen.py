@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.negatives import CorruptedBatch, CorruptingSampler, TrainingTriples, collect_triples
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.methods.caching import SupportLookup, score_in_batches
 from tripleshot.methods.settings import OptimizerKind, TrainingSettings
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
@@ -169,7 +169,7 @@ def pykeen_method(variant: str) -> type[PyKEENMethod]:
     from pykeen.models import model_resolver  # type: ignore[missing-import]
 
     if variant.lower() not in {name.lower() for name in model_resolver.options}:
-        similar = nearest(variant.lower(), sorted(model_resolver.options))
+        similar = did_you_mean(variant.lower(), sorted(model_resolver.options))
         raise InputError(f"PyKEEN has no model {variant!r}{similar}")
     return type(f"PyKEEN{variant}", (PyKEENMethod,), {"variant": variant})
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from tripleshot.arrays import FloatArray, IntArray, lookup
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.methods.caching import SupportCache
 from tripleshot.methods.evidence.path_rules import PathRules, mine_path_rules, path_scores
 from tripleshot.methods.evidence.reasons import degree_sentence, link_sentences, path_sentences, support_sentences
-from tripleshot.methods.caching import SupportCache
 from tripleshot.methods.protocol import Reason
 
 

@@ -11,10 +11,10 @@ from torch.nn import functional
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler, Regime
+from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, Examples, PairEvidence
 from tripleshot.methods.evidence.reasons import describe_evidence
-from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.losses import listwise_loss
 from tripleshot.methods.protocol import Reason
 from tripleshot.methods.settings import TrainingSettings, count, setting, share

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.errors import InputError, nearest
+from tripleshot.errors import InputError, did_you_mean
 from tripleshot.methods.evidence.pair_evidence import PairEvidence
 
 QUERY = "query"  # the group of what is the same for all tails of a query, and so no evidence for any of them
@@ -149,7 +149,7 @@ class FeatureTable:
         """Tell which features belong to some kinds of evidence: shape (len(self),)."""
         for group in groups:
             if group not in self.groups:
-                raise InputError(f"there is no evidence of the kind {group!r}{nearest(group, list(self.groups))}")
+                raise InputError(f"there is no evidence of the kind {group!r}{did_you_mean(group, list(self.groups))}")
         return np.array([feature.group in groups for feature in self.features])
 
     def compute(self, pairs: PairEvidence) -> npt.NDArray[np.float32]:

@@ -18,8 +18,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from tripleshot.atomic import write_file
-from tripleshot.datasets.catalog import home
+from tripleshot.atomic import cache_dir, write_file
 from tripleshot.errors import TripleshotError
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -103,7 +102,7 @@ def _build(command: list[str]) -> Path:
     source = files(__name__).joinpath("encoder.c").read_bytes()
     abilities = _run([*command, "-dM", "-E", "-x", "c", os.devnull])  # of the compiler and the processor
     key = _digest(source + abilities + repr(command).encode())
-    folder = home() / "native"
+    folder = cache_dir() / "native"
     for kept in folder.glob(f"encoder-{key}-*.so"):
         if kept.stem.endswith(_digest(kept.read_bytes())):
             return kept

@@ -1,4 +1,4 @@
-"""Opening files, packed or not, so that whatever is wrong with one is said in one line."""
+"""Files to read from, packed or not, and how readers speak of what they find there: in one line each."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tripleshot.errors import InputError
-from tripleshot.graph.readers.messages import reason
+from tripleshot.errors import InputError, warn
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -36,3 +35,19 @@ def open_binary(path: Path) -> Iterator[pa.NativeFile]:
         raise InputError(f"{path}: no such file") from error
     except (OSError, UnicodeError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {reason(error)}") from error
+
+
+def warn_skipped(place: str, count: int, noun: str) -> None:
+    """Say how much was left out, once, with the place of the first."""
+    warn(f"{place}: {noun} skipped" if count == 1 else f"{place}: {count:,} {noun}s skipped, the first here")
+
+
+def reason(error: BaseException) -> str:
+    """Return another library's message without its trail of details."""
+    lines = str(error).strip().splitlines()
+    return shorten(lines[0] if lines else type(error).__name__, limit=200)
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """Cut text to what fits in a message."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
