@@ -56,5 +56,5 @@ def test_names_are_alike_by_their_common_trigrams():
     for first, second in pairs:
         sets = [set(codes(texts, index)) for index in (first, second)]
         expected.append(2 * len(sets[0] & sets[1]) / (len(sets[0]) + len(sets[1])))
-    assert texts.likeness(*np.array(pairs).T).tolist() == pytest.approx(expected)
+    assert texts.similarity(*np.array(pairs).T).tolist() == pytest.approx(expected)
     assert expected[1] == 1

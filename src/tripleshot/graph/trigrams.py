@@ -88,7 +88,7 @@ class NameTexts:
             found.append(codes.astype(np.uint16))
         return cls(np.cumsum(np.concatenate(lengths)), np.concatenate(found))
 
-    def likeness(self, first: IntArray, second: IntArray) -> npt.NDArray[np.float64]:
+    def similarity(self, first: IntArray, second: IntArray) -> npt.NDArray[np.float64]:
         """Compare the names of pairs, shape (n,): twice the trigrams in common over those of both (Dice)."""
         first, second = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
         asked = np.unique(first)

@@ -1,12 +1,16 @@
 """The network over features, and evidence-net on small graphs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings, FeatureScorer
+from tripleshot.methods.evidence.evidence_net import tiny as tiny_settings
 
 
 def test_features_are_seen_by_how_unusual_they_are():
@@ -74,3 +78,12 @@ def test_the_number_of_pairs_at_once_does_not_matter(tiny, monkeypatch):
     together = method.score(*asked)
     monkeypatch.setattr("tripleshot.methods.evidence.evidence_net.MAX_PAIRS", 7)
     np.testing.assert_allclose(method.score(*asked), together, atol=1e-6)
+
+
+def test_a_training_that_is_resumed_ends_with_the_same_weights(tiny, tmp_path):
+    settings = replace(tiny_settings(), checkpoint_every=5)
+    assert_resumes_to_the_same_weights(lambda: EvidenceNet(settings), tiny, tmp_path, stop_at=13)
+
+
+def test_queries_of_test_tasks_change_nothing(tiny):
+    assert_queries_change_nothing(lambda: EvidenceNet(tiny_settings()), tiny)

@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
+from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.graph.paths import PairIndex
 from tripleshot.methods.evidence import path_rules as paths
-from tripleshot.methods.evidence.path_rules import PathTypes, mine_path_rules, path_scores, walk
+from tripleshot.methods.evidence.path_rules import (
+    PathTypes,
+    find_joining_paths,
+    mine_path_rules,
+    path_scores,
+    walk,
+)
 
 TRIPLES = st.lists(
     st.tuples(st.integers(0, 7), st.integers(0, 2), st.integers(0, 7)), min_size=1, max_size=40, unique=True
@@ -76,6 +84,34 @@ def test_rules_and_scores_agree_with_plain_counting(triples, support, head):
             scores[end] -= math.log(1 - expected[path])
     tails = np.arange(n)[::-1]
     np.testing.assert_allclose(path_scores(graph, rules, head % n, tails), np.array(scores)[tails], atol=1e-12)
+
+
+@given(
+    TRIPLES.map(lambda triples: [(h, r, t) for h, r, t in triples if h != t] or [(0, 0, 1)]),
+    st.lists(st.tuples(st.integers(0, 99), st.integers(0, 98)), min_size=1, max_size=4),
+    st.sampled_from([None, 0]),
+)
+def test_without_loops_an_index_finds_the_rules_that_walking_finds(triples, support, relation):
+    graph = as_graph(triples)
+    n = graph.num_entities
+    heads = np.array([head % n for head, _ in support])
+    tails = (heads + 1 + np.array([step % (n - 1) for _, step in support])) % n
+    pairs, index, hidden = np.stack([heads, tails], axis=1), PairIndex(graph), HiddenEdges.of(relation)
+    links, common = index.links(heads, tails, hidden), index.common(heads, tails, hidden)
+    found = mine_path_rules(graph, pairs, hidden, find_joining_paths(index, links, common, hidden))
+    expected = mine_path_rules(graph, pairs, hidden)
+    np.testing.assert_array_equal(found.path_types, expected.path_types)
+    np.testing.assert_array_equal(found.confidence, expected.confidence)
+
+
+def test_a_hidden_relation_is_in_no_rule():
+    triples = [("a", "r", "b"), ("b", "s", "c"), ("a", "s", "d"), ("d", "s", "c")]
+    graph = make_graph(triples)
+    support = graph.entities.ids(["a", "c"]).reshape(1, 2)
+    types = PathTypes.of(graph)
+    for hidden, expected in ((HiddenEdges.none(), [("r", "s"), ("s", "s")]), (HiddenEdges.of(0), [("s", "s")])):
+        rules = mine_path_rules(graph, support, hidden).path_types.tolist()
+        assert [tuple(graph.relations.name(step) for step in types.decode(rule)) for rule in rules] == expected
 
 
 def test_a_hub_is_walked_to_but_not_through(monkeypatch):

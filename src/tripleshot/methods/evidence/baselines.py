@@ -57,7 +57,7 @@ class EvidenceWeights:
 class EvidenceSum(ABC):
     """Adds up what the background graph and the examples say for a tail; a subclass says how much each kind counts."""
 
-    graph: KnowledgeGraph = field(init=False)
+    graph: KnowledgeGraph = field(init=False, repr=False)
     _rules: SupportCache[PathRules] = field(init=False, default_factory=SupportCache, repr=False)
 
     @abstractmethod

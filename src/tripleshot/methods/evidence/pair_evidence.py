@@ -232,7 +232,7 @@ class PairEvidence:
     @property
     def name_similarity(self) -> Floats:
         """How much the names of head and tail have in common."""
-        return self._names.likeness(self.heads, self.tails)
+        return self._names.similarity(self.heads, self.tails)
 
     @cached_property
     def head_name_similarity(self) -> Floats:
@@ -245,7 +245,7 @@ class PairEvidence:
         return self._name_similarities(self.tails, self.examples.support[:, 1])
 
     def _name_similarities(self, entities: Integers, others: Integers) -> Floats:
-        return np.stack([self._names.likeness(np.full(len(entities), other), entities) for other in others], axis=1)
+        return np.stack([self._names.similarity(np.full(len(entities), other), entities) for other in others], axis=1)
 
     @property
     def _names(self) -> NameTexts:

@@ -4,7 +4,6 @@ import numpy as np
 
 from tripleshot.arrays import IntArray
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.paths import find_connections
 from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, Examples
 from tripleshot.methods.evidence.path_rules import PathRules, PathTypes, walk
 
@@ -19,7 +18,7 @@ def describe_evidence(index: EvidenceIndex, examples: Examples, head: int, tail:
     return {
         "link": link_sentences(graph, head, tail) or [f"no edge joins {first} and {last}"],
         "path": [sentence for sentence, _ in paths[:MAX_NAMED]] or ["no path that examples share"],
-        "common": common_sentences(graph, head, tail) or ["no neighbor in common"],
+        "common": common_sentences(index, head, tail) or ["no neighbor in common"],
         "walk": [walk_sentence(index, head, tail)],
         "support": support_sentences(graph, examples.support, tail) or ["no example has it"],
         "similarity": [f"how similar {last} is to the tails of the examples"],
@@ -56,10 +55,12 @@ def _step_text(graph: KnowledgeGraph, relation: int) -> str:
     return f"“{graph.relations.label(graph.base(relation))}”" + " backwards" * graph.is_inverse(relation)
 
 
-def common_sentences(graph: KnowledgeGraph, head: int, tail: int) -> list[str]:
+def common_sentences(index: EvidenceIndex, head: int, tail: int) -> list[str]:
     """Name the common neighbors with the fewest edges."""
-    middles = [found.entities[1] for found in find_connections(graph, head, tail) if len(found.entities) > 2]
-    return [f"both are next to {graph.entities.label(middle)}" for middle in list(dict.fromkeys(middles))[:MAX_NAMED]]
+    graph = index.graph
+    middles = index.pairs.common(np.array([head]), np.array([tail])).middles
+    rarest = middles[np.lexsort([middles, graph.degrees[middles]])][:MAX_NAMED]
+    return [f"both are next to {graph.entities.label(middle)}" for middle in rarest.tolist()]
 
 
 def walk_sentence(index: EvidenceIndex, head: int, tail: int) -> str:
