@@ -6,14 +6,15 @@ task that examples belong to, and `score_in_batches` scores so many candidates a
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from tripleshot.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:  # nobody waits for torch who asks a method without a network
+    from torch import Tensor
 
 Value = TypeVar("Value")
 
@@ -42,7 +43,7 @@ class EntityCache:
     """Codes of entities, each computed when it is first asked for; a bounded number is kept, for any thread to use."""
 
     def __init__(
-        self, num_entities: int, encode: Callable[[IntArray], Tensor], max_entities: int = MAX_ENTITIES
+        self, num_entities: int, encode: "Callable[[IntArray], Tensor]", max_entities: int = MAX_ENTITIES
     ) -> None:
         """Start empty.
 
@@ -61,8 +62,10 @@ class EntityCache:
         with self._lock:
             self._drop()
 
-    def get(self, entities: IntArray) -> Tensor:
+    def get(self, entities: IntArray) -> "Tensor":
         """Return the codes of entities: shape (n, d)."""
+        import torch
+
         with self._lock:
             distinct = np.unique(entities)
             missing = distinct[self._rows[distinct] < 0]
@@ -75,10 +78,12 @@ class EntityCache:
             return self._table[rows.to(self._table.device)]
 
     def _drop(self) -> None:
+        import torch
+
         self._rows[:] = -1
         self._size, self._table = 0, torch.empty(0)
 
-    def _append(self, entities: IntArray, codes: Tensor) -> None:
+    def _append(self, entities: IntArray, codes: "Tensor") -> None:
         end = self._size + len(entities)
         if end > len(self._table):
             larger = codes.new_empty(max(end, min(2 * len(self._table), self._max_entities)), codes.shape[1])
@@ -126,7 +131,7 @@ def in_batches(tails: IntArray, size: int) -> Iterator[IntArray]:
         yield tails[start : start + size]
 
 
-def score_in_batches(score: Callable[[IntArray], Tensor], tails: IntArray, size: int) -> FloatArray:
+def score_in_batches(score: "Callable[[IntArray], Tensor]", tails: IntArray, size: int) -> FloatArray:
     """Score `size` tails at a time, which bounds memory.
 
     Args:
