@@ -18,10 +18,10 @@ from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.evaluation.results import commit
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
-from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.contexts import PAD
+from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
+from tripleshot.methods.rscl.tokens import PAD
 
 SHOTS = 5
 OURS, PLAIN = "tripleshot", "plain"
@@ -50,20 +50,20 @@ def synthetic_dataset(
     num_entities: int = 68_544, num_relations: int = 291, num_triples: int = 181_109, num_candidates: int = 3600
 ) -> FewShotDataset:
     """Return a random graph, of NELL-One's size by default, in which a few entities have most of the edges."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
     def popular(count: int) -> np.ndarray:
-        return (num_entities * chance.random(count) ** 3).astype(np.int64)
+        return (num_entities * rng.random(count) ** 3).astype(np.int64)
 
     def task(number: int) -> Task:
-        candidates = np.unique(chance.integers(num_entities, size=num_candidates))
-        heads, tails = chance.choice(popular(90), 196), chance.choice(candidates, 196)
-        pairs = chance.permutation(np.unique(np.stack([heads, tails], axis=1), axis=0))
+        candidates = np.unique(rng.integers(num_entities, size=num_candidates))
+        heads, tails = rng.choice(popular(90), 196), rng.choice(candidates, 196)
+        pairs = rng.permutation(np.unique(np.stack([heads, tails], axis=1), axis=0))
         return Task.of(f"task {number}", pairs, given_candidates=candidates)
 
     ends = np.concatenate([np.arange(num_entities), popular(2 * num_triples - num_entities)])
-    heads, tails = chance.permutation(ends).astype(np.int32).reshape(2, -1)
-    relations = (num_relations * chance.random(num_triples) ** 3).astype(np.int32)
+    heads, tails = rng.permutation(ends).astype(np.int32).reshape(2, -1)
+    relations = (num_relations * rng.random(num_triples) ** 3).astype(np.int32)
     entity_names = Vocabulary.of("entity", [f"entity {number}" for number in range(num_entities)])
     relation_names = Vocabulary.of("relation", [f"relation {number}" for number in range(num_relations)])
     tasks = [task(number) for number in range(67)]
@@ -78,7 +78,7 @@ def prepared(dataset: FewShotDataset, settings: RSCLSettings, shots: int = 5) ->
     return method
 
 
-def states_flops(settings: RSCLSettings, batch: Batch, read: torch.Tensor) -> float:
+def states_flops(settings: RSCLSettings, batch: ContextBatch, read: torch.Tensor) -> float:
     """Count the encoder's work for the states at `read`, shape (n, 4p + 3), of the tokens that are there."""
     width = settings.width
     inner = -(-width // settings.num_heads) * settings.num_heads
@@ -89,11 +89,11 @@ def states_flops(settings: RSCLSettings, batch: Batch, read: torch.Tensor) -> fl
     return float((settings.num_layers - 1) * full + last)
 
 
-def forward_flops(settings: RSCLSettings, batch: Batch) -> float:
+def forward_flops(settings: RSCLSettings, batch: ContextBatch) -> float:
     """Count the work of both encoders for the representations of a batch."""
     width, num_pairs = settings.width, float((batch.direct_heads + batch.direct_tails).sum())
     local = num_pairs * 4 * width + len(batch.tokens) * (16 + 8 + 2) * width**2 + 8 * width**2
-    return states_flops(settings, batch, batch.near()) + local
+    return states_flops(settings, batch, batch.is_direct()) + local
 
 
 def gemm_rate(repeats: int = 10) -> float:

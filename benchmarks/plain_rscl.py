@@ -17,11 +17,11 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.losses import ranking_loss
-from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.contexts import NUM_SPECIAL, PAD, RELATION, Tokens
-from tripleshot.methods.rscl.masking import MaskingShares, mask
+from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.network import RSCL, Representation
-from tripleshot.methods.rscl.settings import RSCLSettings
+from tripleshot.methods.rscl.pretraining import mask
+from tripleshot.methods.rscl.settings import MaskingShares, RSCLSettings
+from tripleshot.methods.rscl.tokens import NUM_SPECIAL, PAD, RELATION, Tokens
 
 Pair = tuple[int, int]  # relation and entity of an edge that leaves the entity in question
 
@@ -39,19 +39,25 @@ class PlainSampler:
             self.edges[head].append((relation, tail))
             self.edges[tail].append((relation + graph.num_relations, head))
 
-    def batch(self, pairs: IntArray, chance: random.Random | None = None) -> Batch:
-        """Return the contexts of pairs, shape (n, 2): neighbors at random, or the first ones without chance."""
-        rows = [self.context(head, tail, chance) for head, tail in pairs.tolist()]
-        columns = (torch.tensor(column) for column in zip(*rows, strict=True))
-        return Batch(*columns, max_neighbors=self.max_neighbors)
+    def batch(self, pairs: IntArray, rng: random.Random | None = None) -> ContextBatch:
+        """Return the contexts of pairs, shape (n, 2): neighbors at random, or the first ones without `rng`."""
+        rows = [self.context(head, tail, rng) for head, tail in pairs.tolist()]
+        tokens, positions, direct_heads, direct_tails = (torch.tensor(column) for column in zip(*rows, strict=True))
+        return ContextBatch(
+            tokens=tokens,
+            positions=positions,
+            direct_heads=direct_heads,
+            direct_tails=direct_tails,
+            max_neighbors=self.max_neighbors,
+        )
 
     def context(
-        self, head: int, tail: int, chance: random.Random | None
+        self, head: int, tail: int, rng: random.Random | None
     ) -> tuple[list[int], list[int], int, int]:  # tokens, positions, direct pairs of the head, direct pairs of the tail
         """Return the context of one pair as lists of 4p + 3."""
         p, tokens = self.max_neighbors, self.tokens
         left, left_positions, right, right_positions = [], [], [], []
-        of_head, of_tail = self.neighbors(head, chance), self.neighbors(tail, chance)
+        of_head, of_tail = self.neighbors(head, rng), self.neighbors(tail, rng)
         for hop in (1, 2):
             for relation, entity in of_head[hop - 1]:
                 inverse = (relation + self.num_relations) % (2 * self.num_relations)
@@ -72,24 +78,24 @@ class PlainSampler:
             len(of_tail[0]),
         )
 
-    def neighbors(self, entity: int, chance: random.Random | None) -> tuple[list[Pair], list[Pair]]:
+    def neighbors(self, entity: int, rng: random.Random | None) -> tuple[list[Pair], list[Pair]]:
         """Return the direct and the distant pairs of an entity."""
-        direct = self._draw(entity, self.max_neighbors, chance)
+        direct = self._draw(entity, self.max_neighbors, rng)
         room = min(self.max_distant, self.max_neighbors - len(direct))
         if not room:
             return direct, []
         middles = dict.fromkeys(middle for _, middle in direct if middle != entity)
-        around = [self._draw(middle, self.max_distant + 1, chance) for middle in middles]
+        around = [self._draw(middle, self.max_distant + 1, rng) for middle in middles]
         distant = []
         for turn in range(self.max_distant + 1):
             distant += [edges[turn] for edges in around if turn < len(edges) and edges[turn][1] != entity]
-        if chance is not None:
-            chance.shuffle(distant)
+        if rng is not None:
+            rng.shuffle(distant)
         return direct, distant[:room]
 
-    def _draw(self, entity: int, count: int, chance: random.Random | None) -> list[Pair]:
+    def _draw(self, entity: int, count: int, rng: random.Random | None) -> list[Pair]:
         edges = self.edges.get(entity, [])
-        return edges[:count] if chance is None or len(edges) <= count else chance.sample(edges, count)
+        return edges[:count] if rng is None or len(edges) <= count else rng.sample(edges, count)
 
 
 class PlainLocalEncoder(nn.Module):
@@ -104,7 +110,7 @@ class PlainLocalEncoder(nn.Module):
         self.norm = nn.LayerNorm(2 * width)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, states: Tensor, batch: Batch) -> Tensor:
+    def forward(self, states: Tensor, batch: ContextBatch) -> Tensor:
         """Return local-aware representations, shape (n, 2d), from all states, shape (n, 4p + 3, d)."""
         p = batch.max_neighbors
         head, relation, tail = states[:, 2 * p : 2 * p + 3].unbind(1)
@@ -156,12 +162,12 @@ class PlainRSCL(nn.Module):
                     weights[f"{layer}.{new_name}.{kind}"] = weights.pop(f"{block}.{name}.{kind}")
         self.load_state_dict(weights)
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: ContextBatch) -> Tensor:
         """Return the final hidden states of all slots: shape (n, 4p + 3, d)."""
         embedded = self.embedding_norm(self.elements(batch.tokens) + self.positions(batch.positions))
         return self.encoder(self.dropout(embedded), src_key_padding_mask=batch.tokens == PAD)
 
-    def forward(self, batch: Batch) -> Representation:
+    def forward(self, batch: ContextBatch) -> Representation:
         """Encode triples by their contexts."""
         states, center = self.states(batch), 2 * batch.max_neighbors
         return Representation(states[:, center : center + 3].mean(1), self.local_encoder(states, batch))
@@ -198,13 +204,13 @@ class PlainMethod:
         self.model.take_weights(ours)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=settings.learning_rate)
 
-    def step(self, episode: Episode, chance: random.Random) -> dict[str, float]:
+    def step(self, episode: Episode, rng: random.Random) -> dict[str, float]:
         """Take one training step on an episode and return its losses."""
         self.model.train()
-        support = self.sampler.batch(episode.support, chance)
-        positives = self.sampler.batch(episode.queries, chance)
+        support = self.sampler.batch(episode.support, rng)
+        positives = self.sampler.batch(episode.queries, rng)
         heads = np.repeat(episode.queries[:, 0], self.settings.num_negatives)
-        negatives = self.sampler.batch(np.stack([heads, episode.negatives.ravel()], axis=1), chance)
+        negatives = self.sampler.batch(np.stack([heads, episode.negatives.ravel()], axis=1), rng)
         losses = self.losses(support, positives, negatives)
         self.optimizer.zero_grad()
         torch.stack(list(losses.values())).sum().backward()
@@ -212,7 +218,7 @@ class PlainMethod:
         self.optimizer.step()
         return {name: loss.item() for name, loss in losses.items()}
 
-    def losses(self, support: Batch, positives: Batch, negatives: Batch) -> dict[str, Tensor]:
+    def losses(self, support: ContextBatch, positives: ContextBatch, negatives: ContextBatch) -> dict[str, Tensor]:
         """Rank positives above negatives, and predict masked tokens of support and positives."""
         encoded_support = self.model(support)
         positive = self.model.score(self.model(positives), encoded_support)
@@ -220,11 +226,16 @@ class PlainMethod:
         ranking = ranking_loss(positive[:, None], negative.view(len(positive), -1), self.settings.margin)
         return {"ranking": ranking, "masking": self.settings.masking_weight * self.masking_loss(support, positives)}
 
-    def masking_loss(self, support: Batch, positives: Batch) -> Tensor:
+    def masking_loss(self, support: ContextBatch, positives: ContextBatch) -> Tensor:
         """Return the cross entropy of hidden tokens, entities among all entities, relations among all relations."""
-        names = ("tokens", "positions", "direct_heads", "direct_tails")
-        joined = (torch.cat([getattr(support, name), getattr(positives, name)]) for name in names)
-        batch = Batch(*joined, max_neighbors=support.max_neighbors)
+        both = (support, positives)
+        batch = ContextBatch(
+            tokens=torch.cat([batch.tokens for batch in both]),
+            positions=torch.cat([batch.positions for batch in both]),
+            direct_heads=torch.cat([batch.direct_heads for batch in both]),
+            direct_tails=torch.cat([batch.direct_tails for batch in both]),
+            max_neighbors=support.max_neighbors,
+        )
         masked = mask(batch, self.tokens, batch.relation_tokens(), MaskingShares(relation=0.0, end=0.0))
         states = self.model.states(masked.batch)[masked.chosen]
         is_entity = masked.targets >= self.tokens.first_entity

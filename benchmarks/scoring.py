@@ -22,7 +22,7 @@ from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.evaluation.protocol import evaluate, sample_queries
 from tripleshot.evaluation.ranks import rank_among
 from tripleshot.evaluation.results import write_json
-from tripleshot.methods.rscl.context_batches import Batch
+from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import paper
 
@@ -141,7 +141,7 @@ def single_query(
             method.score(support, head, tails)
             seconds[name].append(time.perf_counter() - started)
     contexts = ours.extractor.extract(np.full(len(tails), head), tails)
-    flops = forward_flops(ours.settings, Batch.of(contexts, ours.extractor)) / len(tails)
+    flops = forward_flops(ours.settings, ContextBatch.of(contexts, ours.extractor)) / len(tails)
     return {name: len(tails) / median(times) for name, times in seconds.items()}, flops
 
 

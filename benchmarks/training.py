@@ -41,11 +41,11 @@ from plain_rscl import PlainMethod
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.evaluation.results import write_json
-from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.contexts import NUM_SPECIAL
-from tripleshot.methods.rscl.masking import mask
+from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.pretraining import mask
 from tripleshot.methods.rscl.settings import RSCLSettings, paper
+from tripleshot.methods.rscl.tokens import NUM_SPECIAL
 from tripleshot.training.checkpoints import TrainingProgress
 from tripleshot.training.trainer import Trainer, TrainerOptions, TrainingUpdate
 
@@ -144,13 +144,13 @@ def measure_peak(name: str, dataset: FewShotDataset, settings: RSCLSettings, sho
 def step_flops(method: RSCLMethod, episodes: EpisodeSampler, number: int) -> float:
     """Count the work of one of our training steps; masks are drawn anew."""
     settings, shots = method.settings, episodes.shots
-    chance = np.random.default_rng(number)
-    episode = episodes.draw(chance)
+    rng = np.random.default_rng(number)
+    episode = episodes.draw(rng)
     repeated = np.repeat(episode.queries[:, 0], settings.num_negatives)
     heads = np.concatenate([episode.support[:, 0], episode.queries[:, 0], repeated])
     tails = np.concatenate([episode.support[:, 1], episode.queries[:, 1], episode.negatives.ravel()])
-    batch = Batch.of(method.extractor.extract(heads, tails, rng=chance), method.extractor)
-    true = batch.rows(shots + len(episode.queries))
+    batch = ContextBatch.of(method.extractor.extract(heads, tails, rng=rng), method.extractor)
+    true = batch.first(shots + len(episode.queries))
     masked = mask(true, method.tokens, true.relation_tokens(), settings.masking_shares)
     num_entities = int((masked.targets >= method.tokens.first_entity).sum())
     num_relations = len(masked.targets) - num_entities

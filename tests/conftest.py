@@ -11,7 +11,8 @@ from graphs import make_graph
 from tripleshot.cli import main
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.nell_format import read_nell_layout
-from tripleshot.methods.rscl.contexts import ContextExtractor, Tokens
+from tripleshot.methods.rscl.contexts import ContextExtractor
+from tripleshot.methods.rscl.tokens import Tokens
 
 torch.set_num_threads(1)  # small tensors, and runs that are repeatable to the bit
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -13,10 +13,10 @@ from scoring import sampled_test, score_sets
 from training import PlainTraining, take_turns, train_ours
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods.losses import ranking_loss
-from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.masking import MaskingShares, mask, masking_loss
+from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.method import RSCLMethod
-from tripleshot.methods.rscl.settings import RSCLSettings
+from tripleshot.methods.rscl.pretraining import mask, masking_loss
+from tripleshot.methods.rscl.settings import MaskingShares, RSCLSettings
 
 SHOTS = 3
 SMALL = RSCLSettings(
@@ -44,7 +44,7 @@ def plain(dataset, ours):
     return PlainMethod(ours.module, dataset.graph, SMALL, batch_size=16)
 
 
-def assert_same(found: Batch, expected: Batch):
+def assert_same(found: ContextBatch, expected: ContextBatch):
     for name in ("tokens", "positions", "direct_heads", "direct_tails"):
         assert torch.equal(getattr(found, name), getattr(expected, name)), name
 
@@ -52,13 +52,13 @@ def assert_same(found: Batch, expected: Batch):
 def test_the_plain_sampler_takes_the_same_contexts_token_for_token(dataset, ours, plain):
     pairs = np.random.default_rng(0).integers(dataset.graph.num_entities, size=(400, 2))
     contexts = ours.extractor.extract(pairs[:, 0], pairs[:, 1])
-    assert_same(plain.sampler.batch(pairs), Batch.of(contexts, ours.extractor))
+    assert_same(plain.sampler.batch(pairs), ContextBatch.of(contexts, ours.extractor))
 
 
 def test_the_plain_sampler_draws_contexts_of_the_same_size(dataset, ours, plain):
     pairs = np.random.default_rng(1).integers(dataset.graph.num_entities, size=(400, 2))
     contexts = ours.extractor.extract(pairs[:, 0], pairs[:, 1], rng=np.random.default_rng(0))
-    expected, found = Batch.of(contexts, ours.extractor), plain.sampler.batch(pairs, random.Random(0))
+    expected, found = ContextBatch.of(contexts, ours.extractor), plain.sampler.batch(pairs, random.Random(0))
     assert torch.equal(found.direct_heads, expected.direct_heads)
     assert torch.equal(found.direct_tails, expected.direct_tails)
     assert int((found.tokens > 0).sum()) == pytest.approx(int((expected.tokens > 0).sum()), rel=0.02)
@@ -73,7 +73,7 @@ def test_the_plain_network_gives_the_same_scores(dataset, ours, plain):
 
 def test_the_plain_losses_are_the_same_where_nothing_is_sampled(dataset, ours, plain):
     pairs = np.random.default_rng(2).integers(dataset.graph.num_entities, size=(SHOTS + 16, 2))
-    batch = Batch.of(ours.extractor.extract(pairs[:, 0], pairs[:, 1]), ours.extractor)
+    batch = ContextBatch.of(ours.extractor.extract(pairs[:, 0], pairs[:, 1]), ours.extractor)
     parts = [plain.sampler.batch(part) for part in np.split(pairs, [SHOTS, SHOTS + 8])]
     ours.module.eval()
     plain.model.eval()
@@ -83,7 +83,7 @@ def test_the_plain_losses_are_the_same_where_nothing_is_sampled(dataset, ours, p
     scores = ours.module.score(encoded.rows(SHOTS), encoded.rows(0, SHOTS))
     torch.testing.assert_close(found["ranking"], ranking_loss(scores[:8], scores[8:], SMALL.margin))
     torch.manual_seed(0)
-    true = batch.rows(SHOTS + 8)
+    true = batch.first(SHOTS + 8)
     masked = mask(true, ours.tokens, true.relation_tokens(), MaskingShares(relation=0.0, end=0.0))
     torch.testing.assert_close(found["masking"], masking_loss(ours.module, masked, ours.tokens, 0))
 
@@ -109,9 +109,9 @@ def test_queries_on_their_own_get_the_ranks_of_shared_heads(dataset, ours, plain
 def test_flops_are_those_of_the_matrix_products(dataset, ours):
     """Count the products of a context without padding, where packed and padded are the same."""
     pairs = np.random.default_rng(3).integers(dataset.graph.num_entities, size=(200, 2))
-    batch = Batch.of(ours.extractor.extract(pairs[:, 0], pairs[:, 1]), ours.extractor)
+    batch = ContextBatch.of(ours.extractor.extract(pairs[:, 0], pairs[:, 1]), ours.extractor)
     full = int(torch.nonzero((batch.tokens > 0).all(1))[0])
-    one = Batch.of(ours.extractor.extract(pairs[full : full + 1, 0], pairs[full : full + 1, 1]), ours.extractor)
+    one = ContextBatch.of(ours.extractor.extract(pairs[full : full + 1, 0], pairs[full : full + 1, 1]), ours.extractor)
     ours.module.eval()
     counter = FlopCounterMode(display=False)
     with counter, sdpa_kernel(SDPBackend.MATH):

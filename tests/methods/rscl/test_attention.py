@@ -31,7 +31,7 @@ def test_the_examples_weights_are_the_ones_behind_the_score(tiny, relation_token
     support, head, tail = question(tiny)
     seen = method.attention(support, head, tail)
     examples = method.reader.encode_support(support)
-    query = method.module(method.reader._asking(method.extractor.extract(np.array([head]), np.array([tail])), support))
+    query = method.module(method.reader.batch_of(method.extractor.extract(np.array([head]), np.array([tail])), support))
     score = 0.0
     shares = (method.module.global_share, 1 - method.module.global_share)
     for share, weights, of_query, of_examples in zip(

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from graphs import make_graph
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.rscl.connected import NO_ROLE, OPPOSITE, SHARED, ConnectedExtractor
-from tripleshot.methods.rscl.contexts import ContextExtractor, Tokens
+from tripleshot.methods.rscl.contexts import ContextExtractor
+from tripleshot.methods.rscl.tokens import Tokens
 
 TRIPLES = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 9)), min_size=1, max_size=60, unique=True

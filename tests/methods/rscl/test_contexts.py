@@ -9,7 +9,8 @@ from graphs import make_graph
 from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.neighbors import NeighborOrder
-from tripleshot.methods.rscl.contexts import NUM_SPECIAL, PAD, RELATION, ContextExtractor, Tokens
+from tripleshot.methods.rscl.contexts import ContextExtractor
+from tripleshot.methods.rscl.tokens import NUM_SPECIAL, PAD, RELATION, Tokens
 
 TRIPLES = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 9)), min_size=1, max_size=60, unique=True

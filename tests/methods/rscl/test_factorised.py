@@ -11,11 +11,11 @@ from learning_checks import question
 from tripleshot.datasets.episodes import Episode
 from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
-from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.contexts import PAD
+from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfBatch
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
+from tripleshot.methods.rscl.tokens import PAD
 from tripleshot.training.fit import fit
 from tripleshot.training.runs import load_trained_weights, save_names
 
@@ -47,7 +47,7 @@ def plain_half(method, entity, is_tail):
     """Encode a whole context of (entity, relation, entity) with one side blanked, token by token."""
     module, extractor, p = method.module, method.extractor, SETTINGS.max_neighbors
     contexts = extractor.extract(np.array([entity]), np.array([entity]))
-    batch = Batch.of(contexts, extractor)
+    batch = ContextBatch.of(contexts, extractor)
     own = slice(2 * p + 1, None) if is_tail else slice(0, 2 * p + 2)
     keep = torch.zeros_like(batch.tokens, dtype=torch.bool)
     keep[:, own] = True
@@ -72,7 +72,7 @@ def plain_half(method, entity, is_tail):
 def test_a_half_is_what_the_network_makes_of_one_side(method, is_tail):
     assert isinstance(method.module, FactorisedRSCL)
     entities = np.arange(method.graph.num_entities)
-    read = method.module.read(HalfBatch.of(method.extractor, entities, is_tail, method.device))
+    read = method.module.encode_halves(HalfBatch.of(method.extractor, entities, is_tail, method.device))
     for entity in entities.tolist():
         globally, locally = plain_half(method, entity, is_tail)
         torch.testing.assert_close(read.globally[entity], globally, atol=1e-4, rtol=1e-4)
@@ -92,7 +92,7 @@ def test_scores_are_those_of_heads_and_tails_put_together(tiny, change):
         sides = ((heads, False), (ends, True))
         return module.join(
             *(
-                module.read(HalfBatch.of(method.extractor, np.array(ids), is_tail, method.device))
+                module.encode_halves(HalfBatch.of(method.extractor, np.array(ids), is_tail, method.device))
                 for ids, is_tail in sides
             )
         )
@@ -109,7 +109,7 @@ def test_training_and_asking_score_alike(method, tiny):
     episode = Episode(0, pairs[:3], pairs[3:5], negatives, 1.0, HiddenEdges.none())
     method.extractor.neighbors = partial(_without_rng, method.extractor.neighbors)
     with torch.no_grad():
-        scores, _ = method.reader.read([episode, episode], np.random.default_rng(0))
+        scores = method.reader.read([episode, episode], np.random.default_rng(0)).scores
     for query in range(2):
         candidates = np.append(episode.queries[query, 1], negatives[query])
         asked = method.score(episode.support, int(episode.queries[query, 0]), candidates)

@@ -5,16 +5,18 @@ import pytest
 import torch
 from torch.nn import functional
 
+from graphs import make_graph
+from tripleshot.graph.trigrams import normalise, trigrams
 from tripleshot.graph.vocabulary import Vocabulary
-from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.contexts import PAD, ContextExtractor, Tokens
-from tripleshot.methods.rscl.network import RSCL, Representation
+from tripleshot.methods.rscl.contexts import ContextBatch, ContextExtractor
+from tripleshot.methods.rscl.network import RSCL, Representation, TextEncoder
+from tripleshot.methods.rscl.tokens import MASK, NUM_SPECIAL, PAD, Tokens
 
 
 @pytest.fixture
 def batch(tiny, extractor):
     pairs = np.concatenate([tiny.test[0].pairs, tiny.test[1].pairs])
-    return Batch.of(extractor.extract(pairs[:, 0], pairs[:, 1]), extractor)
+    return ContextBatch.of(extractor.extract(pairs[:, 0], pairs[:, 1]), extractor)
 
 
 def make(extractor, **choices):
@@ -129,12 +131,11 @@ def test_gradients_reach_every_parameter(extractor, batch):
 
 
 def test_an_entity_without_neighbors_has_a_representation(tiny):
-
     names = [*tiny.graph.entities.names.to_pylist(), "lonely"]
     graph = replace(tiny.graph, entities=Vocabulary.of("entity", names))
     extractor = ContextExtractor(graph, Tokens(graph.num_relations, 0, graph.num_entities), 4, 2)
     lonely = np.array([len(names) - 1])
-    batch = Batch.of(extractor.extract(lonely, lonely), extractor)
+    batch = ContextBatch.of(extractor.extract(lonely, lonely), extractor)
     model = make(extractor).train()
     encoded = model(batch)
     assert torch.isfinite(encoded.locally).all()
@@ -155,3 +156,41 @@ def test_the_order_of_neighbors_does_not_matter(extractor, batch):
     swapped = model(replace(batch, tokens=tokens))
     torch.testing.assert_close(swapped.globally, model(batch).globally, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(swapped.locally, model(batch).locally, atol=1e-5, rtol=1e-4)
+
+
+@pytest.fixture
+def graph():
+    return make_graph([("New York", "twin of", "York"), ("York", "in", "England"), ("Ö", "in", "England")])
+
+
+def codes_of(vocabulary, index):
+    codes, owners = trigrams(normalise(vocabulary.names))
+    return np.unique(codes[owners == index])
+
+
+def test_a_token_is_the_mean_of_its_trigrams(graph):
+    tokens = Tokens(graph.num_relations, 2, graph.num_entities)
+    encoder = TextEncoder(graph, tokens, 6)
+    relation, entity = 1, 2
+    asked = [tokens.relations(np.array([relation]))[0], tokens.entities(np.array([entity]))[0]]
+    asked.append(NUM_SPECIAL + graph.num_relations + relation)  # the inverse is called the same
+    found = encoder(torch.tensor([*asked, PAD, MASK, tokens.first_task]))
+    for row, (vocabulary, index) in enumerate(((graph.relations, relation), (graph.entities, entity))):
+        rows = torch.from_numpy(codes_of(vocabulary, index).astype(np.int64))
+        torch.testing.assert_close(found[row], encoder.trigrams.weight[rows].mean(0))
+    torch.testing.assert_close(found[2], found[0])
+    assert not found[3:].any()
+
+
+def test_gradients_touch_only_trigrams_in_use(graph):
+    encoder = TextEncoder(graph, Tokens(graph.num_relations, 0, graph.num_entities), 4)
+    encoder(torch.tensor([NUM_SPECIAL, NUM_SPECIAL])).sum().backward()
+    gradient = encoder.trigrams.weight.grad
+    assert gradient is not None
+    assert gradient.is_sparse
+    assert set(gradient.coalesce().indices()[0].tolist()) == set(codes_of(graph.relations, 0).tolist())
+
+
+def test_names_are_not_kept_with_the_weights(graph):
+    encoder = TextEncoder(graph, Tokens(graph.num_relations, 0, graph.num_entities), 4)
+    assert list(encoder.state_dict()) == ["trigrams.weight"]

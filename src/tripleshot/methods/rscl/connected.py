@@ -14,15 +14,16 @@ from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.neighbors import NeighborOrder
 from tripleshot.graph.paths import PairIndex
-from tripleshot.methods.rscl.contexts import ContextExtractor, Contexts, Neighbors, Tokens
+from tripleshot.methods.rscl.contexts import ContextExtractor, Contexts, Neighbors
+from tripleshot.methods.rscl.tokens import Tokens
 
 NO_ROLE, OPPOSITE, SHARED = 0, 1, 2
 NUM_ROLES = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Joining:
-    """What joins a batch of pairs, seen from one side; the shapes are (n, c).
+class JoiningEdges:
+    """Edges that join a batch of pairs, seen from one side; the shapes are (n, c).
 
     Attributes:
         relations: of the edge as it leaves that side's entity, -1 where there is none.
@@ -87,7 +88,7 @@ class ConnectedExtractor(ContextExtractor):
 
     def _joining(
         self, heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64], hidden: HiddenEdges
-    ) -> tuple[Joining, Joining]:
+    ) -> tuple[JoiningEdges, JoiningEdges]:
         """Find links, and shared neighbors with the fewest edges first, as many as there is room for."""
         room = self.max_neighbors // 2
         linked, links = self._index.links(heads, tails, hidden)
@@ -99,9 +100,9 @@ class ConnectedExtractor(ContextExtractor):
         columns = np.arange(len(owners)) - np.searchsorted(owners, owners)
         order, owners, columns = (part[columns < room] for part in (order, owners, columns))
 
-        def lay_out(relations: npt.NDArray[np.int64], entities: npt.NDArray[np.int64]) -> Joining:
+        def lay_out(relations: npt.NDArray[np.int64], entities: npt.NDArray[np.int64]) -> JoiningEdges:
             shape = (len(heads), room)
-            joining = Joining(np.full(shape, -1), np.full(shape, -1), np.zeros(shape, dtype=np.int64))
+            joining = JoiningEdges(np.full(shape, -1), np.full(shape, -1), np.zeros(shape, dtype=np.int64))
             for table, values in zip(
                 (joining.relations, joining.entities, joining.roles), (relations, entities, roles), strict=True
             ):
@@ -118,7 +119,7 @@ class ConnectedExtractor(ContextExtractor):
             lay_out(np.concatenate([back, from_middles]), np.concatenate([heads[linked], common.middles])),
         )
 
-    def _put_first(self, joining: Joining, side: Neighbors) -> Neighbors:
+    def _put_first(self, joining: JoiningEdges, side: Neighbors) -> Neighbors:
         """Put what joins before the other pairs of a side, without what it repeats."""
         p, count = self.max_neighbors, len(joining.relations)
         relations, entities = (np.broadcast_to(table, (count, p)) for table in (side.relations, side.entities))

@@ -1,4 +1,4 @@
-"""The subgraph extractor: pairs of entities to graph contexts of fixed size (paper, section IV-A).
+"""The subgraph extractor: pairs of entities to graph contexts of fixed size, as the network reads them (section IV-A).
 
 A context is a sequence of 4p + 3 tokens: entity-relation pairs that point to the head, then head, relation and tail,
 then relation-entity pairs that leave the tail. Each side has at most p pairs: direct neighbors first, then up to q
@@ -6,53 +6,21 @@ distant ones, reached through a direct neighbor. Padding stands at the outer end
 always have the same slots.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.neighbors import NeighborOrder, NeighborSampler
+from tripleshot.methods.rscl.tokens import NUM_SPECIAL, PAD, RELATION, Tokens
 
-PAD, MASK, RELATION = 0, 1, 2  # [PAD], [MASK], and the one token that stands for every few-shot relation
-NUM_SPECIAL = 3
 MIN_NEIGHBORS = 3  # the paper's positions begin at 2p - 4
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """One number for everything that can stand in a context.
-
-    Special tokens come first, then the relations and their inverses, then the few-shot relations, then the entities.
-    """
-
-    num_relations: int
-    num_tasks: int
-    num_entities: int
-
-    @property
-    def first_task(self) -> int:
-        """The token of the first few-shot relation."""
-        return NUM_SPECIAL + 2 * self.num_relations
-
-    @property
-    def first_entity(self) -> int:
-        """The token of entity 0."""
-        return self.first_task + self.num_tasks
-
-    def __len__(self) -> int:
-        return self.first_entity + self.num_entities
-
-    def relations(self, ids: IntArray) -> npt.NDArray[np.int64]:
-        """Return the tokens of relations, inverses past `num_relations`."""
-        return np.asarray(ids, dtype=np.int64) + NUM_SPECIAL
-
-    def entities(self, ids: IntArray) -> npt.NDArray[np.int64]:
-        """Return the tokens of entities."""
-        return np.asarray(ids, dtype=np.int64) + self.first_entity
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +119,14 @@ class ContextExtractor:
         """Put the two sides together; a side of one row serves the whole batch."""
         p = self.max_neighbors
         tokens = np.full((max(len(heads), len(tails)), 4 * p + 3), PAD, dtype=np.int64)
-        inverted = self.graph.inverse(of_heads.relations)
+        incoming = np.where(of_heads.relations < 0, PAD, self.graph.inverse(of_heads.relations) + NUM_SPECIAL)
+        outgoing = np.where(of_tails.relations < 0, PAD, of_tails.relations + NUM_SPECIAL)
         tokens[:, 0 : 2 * p : 2] = self._entity_tokens(of_heads)[:, ::-1]
-        tokens[:, 1 : 2 * p : 2] = np.where(of_heads.relations < 0, PAD, inverted + NUM_SPECIAL)[:, ::-1]
+        tokens[:, 1 : 2 * p : 2] = incoming[:, ::-1]
         tokens[:, 2 * p] = self.tokens.entities(heads)
         tokens[:, 2 * p + 1] = relation_tokens
         tokens[:, 2 * p + 2] = self.tokens.entities(tails)
-        tokens[:, 2 * p + 3 :: 2] = np.where(of_tails.relations < 0, PAD, of_tails.relations + NUM_SPECIAL)
+        tokens[:, 2 * p + 3 :: 2] = outgoing
         tokens[:, 2 * p + 4 :: 2] = self._entity_tokens(of_tails)
         counts = (np.broadcast_to(side.num_direct, len(tokens)) for side in (of_heads, of_tails))
         return Contexts(tokens, *counts)
@@ -170,16 +139,21 @@ class ContextExtractor:
         entities = np.asarray(entities, dtype=np.int64)
         direct = self.sampler.sample(entities, p, rng, hidden)
         relations, others, num_pairs = direct.relations, direct.entities, direct.counts.copy()
-        poor = np.flatnonzero((direct.counts < p) & (direct.counts > 0))
-        if self.max_distant and len(poor):
-            room = np.minimum(self.max_distant, p - direct.counts[poor])
-            hidden_here = HiddenEdges(hidden.relations).take(poor)
-            far_relations, far_entities, found = self._distant(entities[poor], others[poor], room, rng, hidden_here)
-            row, column = np.nonzero(np.arange(self.max_distant) < found[:, None])
-            place = direct.counts[poor][row] + column
-            relations[poor[row], place] = far_relations[row, column]
-            others[poor[row], place] = far_entities[row, column]
-            num_pairs[poor] += found
+        with_room = np.flatnonzero((direct.counts < p) & (direct.counts > 0))
+        if self.max_distant and len(with_room):
+            num_direct = direct.counts[with_room]
+            distant_relations, distant_entities, num_found = self._distant(
+                entities[with_room],
+                others[with_room],
+                np.minimum(self.max_distant, p - num_direct),
+                rng,
+                HiddenEdges(hidden.relations).take(with_room),
+            )
+            row, column = np.nonzero(np.arange(self.max_distant) < num_found[:, None])
+            place = num_direct[row] + column
+            relations[with_room[row], place] = distant_relations[row, column]
+            others[with_room[row], place] = distant_entities[row, column]
+            num_pairs[with_room] += num_found
         return Neighbors(relations, others, direct.counts, num_pairs)
 
     def _distant(
@@ -190,24 +164,38 @@ class ContextExtractor:
         rng: np.random.Generator | None,
         hidden: HiddenEdges,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Choose second-order pairs, a few from each distinct direct neighbor, so that no hub floods the choice.
+        """Choose distant pairs, a few from each distinct direct neighbor, so that no hub takes all places.
 
         Without `rng` they are taken in turns: the first edge of each neighbor, then the second of each, and so on.
+
+        Args:
+            centers: shape (n,), the entities whose distant pairs are wanted.
+            middles: shape (n, p), their direct neighbors, -1 where there is none.
+            room: shape (n,), how many pairs are wanted at most.
+            rng: chooses them at random.
+            hidden: relations that must not be seen.
+
+        Returns:
+            relations: shape (n, q), of the edge from a direct neighbor to the distant one.
+            entities: shape (n, q), the distant neighbors.
+            counts: shape (n,), how many of the first are wanted.
         """
         rows, p = middles.shape
         each = self.max_distant + 1  # one may lead back
-        repeated = (middles[:, :, None] == middles[:, None, :]) & np.tri(p, k=-1, dtype=bool)
-        usable = (middles >= 0) & (middles != centers[:, None]) & ~repeated.any(axis=2)
-        relations, ends, there = self.sampler.draw(np.where(usable, middles, 0).ravel(), each, rng)
+        is_repeated = (middles[:, :, None] == middles[:, None, :]) & np.tri(p, k=-1, dtype=bool)
+        is_middle = (middles >= 0) & (middles != centers[:, None]) & ~is_repeated.any(axis=2)
+        relations, ends, is_edge = self.sampler.draw(np.where(is_middle, middles, 0).ravel(), each, rng)
         relations, ends = relations.reshape(rows, p * each), ends.reshape(rows, p * each)
-        there = there.reshape(rows, p, each) & usable[:, :, None]
-        there = there.reshape(rows, p * each) & (ends != centers[:, None])
-        there &= ~hidden.hides(self.graph.base(relations), ends)
+        is_usable = (is_edge.reshape(rows, p, each) & is_middle[:, :, None]).reshape(rows, p * each)
+        is_usable &= ends != centers[:, None]
+        is_usable &= ~hidden.hides(self.graph.base(relations), ends)
         turns = np.arange(each)[None, :] * p + np.arange(p)[:, None]
-        keys = np.broadcast_to(turns.ravel() / turns.size, there.shape) if rng is None else rng.random(there.shape)
-        chosen = np.argsort(np.where(there, keys, 2.0), axis=1, kind="stable")[:, : self.max_distant]
-        found = np.minimum(there.sum(axis=1), room)
-        return np.take_along_axis(relations, chosen, axis=1), np.take_along_axis(ends, chosen, axis=1), found
+        keys = (
+            np.broadcast_to(turns.ravel() / turns.size, is_usable.shape) if rng is None else rng.random(is_usable.shape)
+        )
+        chosen = np.argsort(np.where(is_usable, keys, 2.0), axis=1, kind="stable")[:, : self.max_distant]
+        counts = np.minimum(is_usable.sum(axis=1), room)
+        return np.take_along_axis(relations, chosen, axis=1), np.take_along_axis(ends, chosen, axis=1), counts
 
     def _entity_tokens(self, side: Neighbors) -> npt.NDArray[np.int64]:
         return np.where(side.entities < 0, PAD, side.entities + self.tokens.first_entity)
@@ -229,3 +217,68 @@ class ContextExtractor:
         positions[:, 2 * p + 3 :: 2] = 2 * p + 2 * tail_hops + 1
         positions[:, 2 * p + 4 :: 2] = 2 * p + 2 * tail_hops + 2
         return np.where(contexts.tokens == PAD, 0, positions)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TokenBatch:
+    """Sequences of tokens, all of one length, as the network reads them.
+
+    Attributes:
+        tokens: shape (n, length), [PAD] where there is nothing.
+        positions: shape (n, length).
+        relation: shape (n, d), what stands for the few-shot relation instead of its token's embedding, if anything.
+        roles: shape (n, length), what neighbors are to the opposite entity; None where contexts know no roles.
+    """
+
+    tokens: Tensor
+    positions: Tensor
+    relation: Tensor | None = None
+    roles: Tensor | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ContextBatch(TokenBatch):
+    """Contexts as tensors; the length is 4p + 3.
+
+    Attributes:
+        direct_heads: shape (n,), number of direct pairs of the head; `direct_tails` of the tail.
+        max_neighbors: p.
+    """
+
+    direct_heads: Tensor
+    direct_tails: Tensor
+    max_neighbors: int
+
+    @classmethod
+    def of(cls, contexts: Contexts, extractor: ContextExtractor, device: torch.device | str = "cpu") -> "ContextBatch":
+        """Move contexts to a device."""
+        return cls(
+            tokens=torch.tensor(contexts.tokens, device=device),
+            positions=torch.tensor(extractor.positions(contexts), device=device),
+            roles=None if contexts.roles is None else torch.tensor(contexts.roles, device=device),
+            direct_heads=torch.tensor(contexts.direct_heads, device=device),
+            direct_tails=torch.tensor(contexts.direct_tails, device=device),
+            max_neighbors=extractor.max_neighbors,
+        )
+
+    def first(self, count: int) -> "ContextBatch":
+        """Return the first contexts only."""
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: values[:count] for name, values in columns.items() if isinstance(values, Tensor)})
+
+    def relation_tokens(self) -> Tensor:
+        """Return what stands between head and tail: shape (n,)."""
+        return self.tokens[:, 2 * self.max_neighbors + 1]
+
+    def is_direct(self) -> Tensor:
+        """Tell which slots hold the triple itself or a direct neighbor: shape (n, 4p + 3)."""
+        slots = torch.arange(self.tokens.shape[1], device=self.tokens.device)
+        center = 2 * self.max_neighbors
+        first = center - 2 * self.direct_heads
+        last = center + 3 + 2 * self.direct_tails
+        return (slots >= first[:, None]) & (slots < last[:, None])
+
+    def is_triple(self) -> Tensor:
+        """Tell which slots hold the triple itself: shape (n, 4p + 3)."""
+        slots = torch.arange(self.tokens.shape[1], device=self.tokens.device) - 2 * self.max_neighbors
+        return ((slots >= 0) & (slots < 3)).expand(self.tokens.shape)

@@ -7,15 +7,13 @@ from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.methods.protocol import Attention
 from tripleshot.methods.rscl.connected import NUM_ROLES, ConnectedExtractor
-from tripleshot.methods.rscl.context_reader import ContextReader
-from tripleshot.methods.rscl.contexts import ContextExtractor, Tokens
-from tripleshot.methods.rscl.factorised import FactorisedRSCL
-from tripleshot.methods.rscl.half_reader import HalfReader
-from tripleshot.methods.rscl.known_tokens import trained_rows
-from tripleshot.methods.rscl.network import RSCL
+from tripleshot.methods.rscl.contexts import ContextExtractor
+from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfReader
+from tripleshot.methods.rscl.network import RSCL, TextEncoder
 from tripleshot.methods.rscl.pretraining import RSCLTraining
+from tripleshot.methods.rscl.reader import ContextReader
 from tripleshot.methods.rscl.settings import PRESETS, RSCLSettings
-from tripleshot.methods.rscl.text_encoder import TextEncoder
+from tripleshot.methods.rscl.tokens import Tokens, trained_rows
 from tripleshot.methods.trainable import Stage, TrainableMethod, TrainedWeights, Vectors
 
 
@@ -33,32 +31,32 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
         self.graph = graph = dataset.graph
         self.shots = shots
         self.tokens = Tokens(graph.num_relations, len(dataset.train), graph.num_entities)
-        extractor = ConnectedExtractor if settings.connected else ContextExtractor
-        self.extractor = extractor(
+        extractor_class = ConnectedExtractor if settings.connected else ContextExtractor
+        self.extractor = extractor_class(
             graph, self.tokens, settings.max_neighbors, settings.max_distant, settings.top_neighbors
         )
         torch.manual_seed(settings.seed)
-        self.module = (FactorisedRSCL if settings.factorised else RSCL)(
-            len(self.tokens),
-            settings.max_neighbors,
-            settings.width,
-            settings.num_layers,
-            settings.num_heads,
-            settings.dropout,
-            settings.global_share,
-            settings.use_global,
-            settings.use_local,
-            settings.scale_attention,
-            TextEncoder(graph, self.tokens, settings.width) if settings.text else None,
-            NUM_ROLES if settings.connected else 0,
+        network_class = FactorisedRSCL if settings.factorised else RSCL
+        self.module = network_class(
+            num_tokens=len(self.tokens),
+            max_neighbors=settings.max_neighbors,
+            width=settings.width,
+            num_layers=settings.num_layers,
+            num_heads=settings.num_heads,
+            dropout=settings.dropout,
+            global_share=settings.global_share,
+            use_global=settings.use_global,
+            use_local=settings.use_local,
+            scale_attention=settings.scale_attention,
+            text=TextEncoder(graph, self.tokens, settings.width) if settings.text else None,
+            num_roles=NUM_ROLES if settings.connected else 0,
         ).to(self.device)
-        self.reader = self._reader()
+        self.reader = self._create_reader()
 
-    def _reader(self) -> ContextReader:
-        reading = (self.extractor, self.settings, self.device)
+    def _create_reader(self) -> ContextReader:
         if isinstance(self.module, FactorisedRSCL):
-            return HalfReader(self.module, *reading)
-        return ContextReader(self.module, *reading)
+            return HalfReader(self.module, self.extractor, self.settings, self.device)
+        return ContextReader(self.module, self.extractor, self.settings, self.device)
 
     def start_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the weights that another run had when its pre-training was over; roles have no part in it.
@@ -76,11 +74,11 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
 
     def clear_cache(self) -> None:
         """Drop what was encoded with weights that have changed since."""
-        self.reader.forget()
+        self.reader.clear_cache()
 
     def stages(self) -> list[Stage]:
         """Return what training goes through: masked contexts of background and train tasks, then episodes."""
-        return RSCLTraining(self, self.shots).stages()
+        return RSCLTraining(self.reader, self.dataset, self.shots).stages()
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by the contexts of (head, relation, tail)."""

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.methods.rscl.context_batches import Batch, Sequences
-from tripleshot.methods.rscl.contexts import PAD, RELATION
-from tripleshot.methods.rscl.text_encoder import TextEncoder
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.trigrams import NUM_CODES, NameTexts
+from tripleshot.methods.rscl.contexts import ContextBatch, TokenBatch
+from tripleshot.methods.rscl.tokens import NUM_SPECIAL, PAD, RELATION, Tokens
 from tripleshot.methods.rscl.transformer import Encoder, Packing, PooledDropout
 
 
@@ -33,57 +35,9 @@ class Representation:
         return Representation(self.globally.unflatten(0, (count, -1)), self.locally.unflatten(0, (count, -1)))
 
 
-class LocalNeighborEncoder(nn.Module):
-    """Attention over direct neighbors' states: equations 6 to 11 of the paper."""
-
-    def __init__(self, width: int, dropout: nn.Module) -> None:
-        super().__init__()
-        self.combine = nn.Linear(2 * width, 2 * width, bias=False)  # W1
-        self.weigh = nn.Linear(2 * width, 1, bias=False)  # U1
-        self.return_to_width = nn.Linear(2 * width, width, bias=False)  # W2
-        self.relate = nn.Linear(width, width, bias=False)  # Wr
-        self.norm = nn.LayerNorm(2 * width)
-        self.dropout = dropout
-
-    def forward(self, states: Tensor, layout: "NearLayout") -> Tensor:
-        """Return local-aware representations.
-
-        Args:
-            states: shape (num_near, d), states of the near slots, packed row by row.
-            layout: says which slots those are.
-
-        Returns:
-            shape (n, 2d).
-        """
-        head, relation, tail = states[layout.triples].unbind(1)
-        ends = torch.stack([head, tail], dim=1).flatten(0, 1)
-        sides = self.sides(states, layout, ends, self.relate(relation).repeat_interleave(2, dim=0))
-        return self.norm(sides.unflatten(0, (-1, 2)).flatten(1))
-
-    def sides(self, states: Tensor, layout: "NearLayout", ends: Tensor, related: Tensor) -> Tensor:
-        """Return what each head and each tail is with its neighbors and the relation, shape (num_sides, d)."""
-        pairs, _ = self.neighbors(states, layout)
-        return ends + self.dropout(self.return_to_width(pairs)) + related
-
-    def neighbors(self, states: Tensor, layout: "NearLayout") -> tuple[Tensor, Tensor]:
-        """Aggregate direct neighbors.
-
-        Returns:
-            gathered: shape (sides, 2d), the weighted neighbors of each head and each tail, zero where there are none.
-            weights: shape (sides, p), attention of each side's pairs from the nearest slot outwards.
-        """
-        pairs = torch.cat([states[layout.entities], states[layout.relations]], dim=1)  # (num_pairs, 2d)
-        logits = functional.leaky_relu(pairs @ (self.weigh.weight @ self.combine.weight).squeeze(0))
-        grid = logits.new_full((layout.num_sides * layout.max_neighbors,), -1e30)
-        weights = grid.index_copy(0, layout.cells, logits).view(-1, layout.max_neighbors).softmax(1)
-        weighted = pairs * weights.view(-1)[layout.cells, None]
-        gathered = pairs.new_zeros(len(weights), pairs.shape[1]).index_add(0, layout.sides, weighted)
-        return self.combine(gathered), weights  # W1 is linear: once for a weighted sum, not for each pair in it
-
-
 @dataclass(frozen=True, eq=False)
-class NearLayout:
-    """Where things stand among the packed near states.
+class DirectLayout:
+    """Where triples and their direct neighbors stand among packed states.
 
     Attributes:
         triples: shape (n, 3), head, relation and tail; of halves shape (n, 2), relation and entity.
@@ -103,8 +57,8 @@ class NearLayout:
     max_neighbors: int
 
     @classmethod
-    def of(cls, batch: Batch) -> "NearLayout":
-        """Count through the near slots: each row is head pairs, head, relation, tail, tail pairs."""
+    def of(cls, batch: ContextBatch) -> "DirectLayout":
+        """Count through the packed states: each row is head pairs, head, relation, tail, tail pairs."""
         device = batch.tokens.device
         lengths = 2 * batch.direct_heads + 3 + 2 * batch.direct_tails
         starts = lengths.cumsum(0) - lengths
@@ -121,8 +75,8 @@ class NearLayout:
         return cls(triples, entities, relations, sides, cells, len(counts), batch.max_neighbors)
 
     @classmethod
-    def of_halves(cls, num_direct: Tensor, max_neighbors: int) -> "NearLayout":
-        """Count through the near slots of halves: each row is relation, entity, pairs."""
+    def of_halves(cls, num_direct: Tensor, max_neighbors: int) -> "DirectLayout":
+        """Count through the packed states of halves: each row is relation, entity, pairs."""
         starts = (2 + 2 * num_direct).cumsum(0) - 2 - 2 * num_direct
         sides = torch.repeat_interleave(num_direct)
         index = torch.arange(len(sides), device=sides.device) - (num_direct.cumsum(0) - num_direct)[sides]
@@ -130,6 +84,90 @@ class NearLayout:
         center = starts[:, None] + torch.arange(2, device=sides.device)
         cells = sides * max_neighbors + index
         return cls(center, relations + 1, relations, sides, cells, len(num_direct), max_neighbors)
+
+
+class LocalNeighborEncoder(nn.Module):
+    """Attention over direct neighbors' states: equations 6 to 11 of the paper."""
+
+    def __init__(self, width: int, dropout: nn.Module) -> None:
+        super().__init__()
+        self.combine = nn.Linear(2 * width, 2 * width, bias=False)  # W1
+        self.weigh = nn.Linear(2 * width, 1, bias=False)  # U1
+        self.return_to_width = nn.Linear(2 * width, width, bias=False)  # W2
+        self.relate = nn.Linear(width, width, bias=False)  # Wr
+        self.norm = nn.LayerNorm(2 * width)
+        self.dropout = dropout
+
+    def forward(self, states: Tensor, layout: DirectLayout) -> Tensor:
+        """Return local-aware representations.
+
+        Args:
+            states: shape (num_states, d), states of the triples and their direct neighbors, packed row by row.
+            layout: says which states those are.
+
+        Returns:
+            shape (n, 2d).
+        """
+        head, relation, tail = states[layout.triples].unbind(1)
+        ends = torch.stack([head, tail], dim=1).flatten(0, 1)
+        sides = self.sides(states, layout, ends, self.relate(relation).repeat_interleave(2, dim=0))
+        return self.norm(sides.unflatten(0, (-1, 2)).flatten(1))
+
+    def sides(self, states: Tensor, layout: DirectLayout, ends: Tensor, related: Tensor) -> Tensor:
+        """Return what each head and each tail is with its neighbors and the relation, shape (num_sides, d)."""
+        pairs, _ = self.neighbors(states, layout)
+        return ends + self.dropout(self.return_to_width(pairs)) + related
+
+    def neighbors(self, states: Tensor, layout: DirectLayout) -> tuple[Tensor, Tensor]:
+        """Aggregate direct neighbors.
+
+        Returns:
+            gathered: shape (sides, 2d), the weighted neighbors of each head and each tail, zero where there are none.
+            weights: shape (sides, p), attention of each side's pairs from the nearest slot outwards.
+        """
+        pairs = torch.cat([states[layout.entities], states[layout.relations]], dim=1)  # (num_pairs, 2d)
+        logits = functional.leaky_relu(pairs @ (self.weigh.weight @ self.combine.weight).squeeze(0))
+        grid = logits.new_full((layout.num_sides * layout.max_neighbors,), -1e30)
+        weights = grid.index_copy(0, layout.cells, logits).view(-1, layout.max_neighbors).softmax(1)
+        weighted = pairs * weights.view(-1)[layout.cells, None]
+        gathered = pairs.new_zeros(len(weights), pairs.shape[1]).index_add(0, layout.sides, weighted)
+        return self.combine(gathered), weights  # W1 is linear: once for a weighted sum, not for each pair in it
+
+
+class TextEncoder(nn.Module):
+    """Names as vectors: each trigram has one, and a name is their mean. The paper leaves text to future work.
+
+    Tokens without a name, such as [MASK], are zero. An entity that was never trained on is read by its name.
+    """
+
+    offsets: Tensor
+    codes: Tensor
+
+    def __init__(self, graph: KnowledgeGraph, tokens: Tokens, width: int) -> None:
+        """Start at random; names are not kept with the weights but read from the graph."""
+        super().__init__()
+        relations, entities = NameTexts.of(graph.relations), NameTexts.of(graph.entities)
+        of_relations = np.diff(relations.offsets)
+        nameless = np.zeros(tokens.num_tasks, dtype=np.int64)
+        lengths = [np.zeros(1 + NUM_SPECIAL, dtype=np.int64), of_relations, of_relations, nameless]
+        offsets = np.cumsum(np.concatenate([*lengths, np.diff(entities.offsets)]))
+        codes = np.concatenate([relations.codes, relations.codes, entities.codes])
+        self.register_buffer("offsets", torch.from_numpy(offsets), persistent=False)
+        self.register_buffer("codes", torch.from_numpy(codes.astype(np.int32)), persistent=False)
+        self.trigrams = nn.Embedding(NUM_CODES, width, sparse=True)
+        nn.init.normal_(self.trigrams.weight, std=width**-0.5)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Return the vectors of tokens, shape (n, width); each name is read once."""
+        asked, back = tokens.unique(return_inverse=True)
+        starts = self.offsets[asked]
+        lengths = self.offsets[asked + 1] - starts
+        begins = lengths.cumsum(0) - lengths
+        owners = torch.repeat_interleave(lengths)
+        positions = torch.arange(len(owners), device=tokens.device) - begins[owners] + starts[owners]
+        weight = self.trigrams.weight
+        vectors = functional.embedding_bag(self.codes[positions].long(), weight, begins, mode="mean", sparse=True)
+        return vectors[back]
 
 
 class RSCL(nn.Module):
@@ -182,7 +220,7 @@ class RSCL(nn.Module):
         if self.roles is not None:
             nn.init.zeros_(self.roles.weight)
 
-    def embed(self, batch: Sequences, packing: Packing) -> Tensor:
+    def embed(self, batch: TokenBatch, packing: Packing) -> Tensor:
         """Return the packed input embeddings: element plus position (equation 4), normed as in BERT."""
         tokens = batch.tokens.view(-1)[packing.rows]
         elements = self.elements(tokens)
@@ -195,20 +233,23 @@ class RSCL(nn.Module):
             elements = torch.where((tokens == RELATION)[:, None], own, elements)
         return self.dropout(self.embedding_norm(elements + self.positions(batch.positions.view(-1)[packing.rows])))
 
-    def states(self, batch: Sequences, read: Tensor) -> Tensor:
+    def states(self, batch: TokenBatch, read: Tensor) -> Tensor:
         """Return final hidden states, packed, of the slots where `read`, as large as the tokens, is true."""
         packing = Packing.of(batch.tokens != PAD)
         wanted = read.reshape(-1)[packing.rows].nonzero().squeeze(1)
         embedded = self.embed(batch, packing)
         return embedded[wanted] if self.encoder is None else self.encoder(embedded, packing, wanted)
 
-    def forward(self, batch: Batch) -> Representation:
+    def direct_states(self, batch: ContextBatch) -> tuple[Tensor, DirectLayout]:
+        """Return the states of head, relation, tail and direct neighbors, packed, and where they stand."""
+        return self.states(batch, batch.is_direct()), DirectLayout.of(batch)
+
+    def forward(self, batch: ContextBatch) -> Representation:
         """Encode triples by their contexts."""
         if self.local_encoder is None:
-            triples = self.states(batch, batch.center()).unflatten(0, (-1, 3))
+            triples = self.states(batch, batch.is_triple()).unflatten(0, (-1, 3))
             return Representation(triples.mean(1), triples.new_zeros(len(triples), 0))
-        states = self.states(batch, batch.near())
-        layout = NearLayout.of(batch)
+        states, layout = self.direct_states(batch)
         locally = self.local_encoder(states, layout)
         return Representation(states[layout.triples].mean(1), locally)  # equation 5
 

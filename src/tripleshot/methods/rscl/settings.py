@@ -7,10 +7,26 @@ from tripleshot.datasets.episodes import Regime
 from tripleshot.errors import InputError
 from tripleshot.graph.neighbors import NeighborOrder
 from tripleshot.methods.rscl.contexts import MIN_NEIGHBORS
-from tripleshot.methods.rscl.masking import MaskingShares
 from tripleshot.methods.settings import Schedule, TrainingSettings, count, setting, share
 
 RelationToken = Literal["shared", "own", "difference"]
+
+
+@dataclass(frozen=True)
+class MaskingShares:
+    """How often the triple itself is asked for, beside the 15% of all tokens.
+
+    Attributes:
+        relation: share of the contexts whose relation has to be predicted; the token that stands for every few-shot
+            relation takes its place.
+        end: share of the contexts whose head or whose tail has to be predicted.
+        hidden_neighbors: share of those in which the neighbors of the masked end are hidden, too. Where they are shown,
+            the end is recognised by them, and nothing is learned about what joins head and tail.
+    """
+
+    relation: float = 0.5
+    end: float = 0.5
+    hidden_neighbors: float = 0.8
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from tripleshot.methods.rscl.context_batches import Batch
-from tripleshot.methods.rscl.contexts import MASK, PAD, RELATION
-from tripleshot.methods.rscl.masking import MaskingShares, mask, masking_loss
+from tripleshot.methods.rscl.contexts import ContextBatch
+from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.network import RSCL
+from tripleshot.methods.rscl.pretraining import mask, masking_loss
+from tripleshot.methods.rscl.settings import MaskingShares
+from tripleshot.methods.rscl.settings import tiny as preset
+from tripleshot.methods.rscl.tokens import MASK, NUM_SPECIAL, PAD, RELATION
 
 PLAIN = MaskingShares(relation=0.0, end=0.0)
 
@@ -15,7 +20,7 @@ def batch(tiny, extractor):
     graph = tiny.graph
     rows = np.resize(np.arange(graph.num_triples), 400)
     relations = extractor.tokens.relations(graph.relation_ids[rows])
-    return Batch.of(extractor.extract(graph.head_ids[rows], graph.tail_ids[rows], relations), extractor)
+    return ContextBatch.of(extractor.extract(graph.head_ids[rows], graph.tail_ids[rows], relations), extractor)
 
 
 def test_about_fifteen_percent_are_chosen_and_most_of_them_hidden(batch, extractor):
@@ -104,3 +109,48 @@ def test_the_loss_teaches_and_keeps_gradients_sparse(batch, extractor, num_sampl
     assert model.elements.weight.grad is not None
     assert model.elements.weight.grad.is_sparse
     assert np.mean(losses[-10:]) < 0.8 * np.mean(losses[:5])
+
+
+def masked_and_shown(method, monkeypatch):
+    """Return every triple that pre-training and episodes draw, and every context they show, as names."""
+    seen = []
+    real = method.extractor.extract
+
+    def extract(heads, tails, relation_tokens, rng, hidden):
+        contexts = real(heads, tails, relation_tokens, rng, hidden)
+        seen.append((heads, tails, np.broadcast_to(relation_tokens, len(tails)), contexts.tokens))
+        return contexts
+
+    monkeypatch.setattr(method.extractor, "extract", extract)
+    rng = np.random.default_rng(0)
+    for stage in method.stages():
+        for step in range(30):
+            stage.losses(step, rng)
+    return seen
+
+
+@pytest.mark.parametrize("train_edges", [False, True])
+def test_pre_training_and_episodes_see_no_query_and_no_context_that_shows_the_masked_triple(
+    tiny, monkeypatch, train_edges
+):
+    settings = replace(preset(), pretraining_batch_size=32, pretraining_task_share=0.5, train_edges=train_edges)
+    method = RSCLMethod(settings)
+    method.prepare(tiny, 3)
+    tokens, graph, p = method.tokens, method.graph, settings.max_neighbors
+    in_train = {pair for task in tiny.train for pair in map(tuple, task.pairs.tolist())}
+    held_out = {pair for task in (*tiny.valid, *tiny.test) for pair in map(tuple, task.pairs.tolist())} - in_train
+    edges = set(zip(graph.head_ids.tolist(), graph.relation_ids.tolist(), graph.tail_ids.tolist(), strict=True))
+    joined = {pair for h, _, t in edges for pair in ((h, t), (t, h))}
+    num_task_triples = 0
+    for heads, tails, relations, contexts in masked_and_shown(method, monkeypatch):
+        for head, tail, relation, context in zip(heads, tails, relations, contexts, strict=True):
+            num_task_triples += (head, tail) in in_train
+            if relation == RELATION:
+                continue  # an episode's wrong answers may be anything
+            assert (head, tail) not in held_out or (head, tail) in joined
+            backwards = (relation - NUM_SPECIAL + graph.num_relations) % (2 * graph.num_relations) + NUM_SPECIAL
+            shown = set(zip(context[0 : 2 * p : 2] - tokens.first_entity, context[1 : 2 * p : 2], strict=True))
+            assert relation >= tokens.first_task or (tail, backwards) not in shown
+            shown = set(zip(context[2 * p + 4 :: 2] - tokens.first_entity, context[2 * p + 3 :: 2], strict=True))
+            assert relation >= tokens.first_task or (head, backwards) not in shown
+    assert num_task_triples > 100

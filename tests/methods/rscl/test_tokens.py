@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from graphs import make_graph
-from tripleshot.methods.rscl.contexts import MASK, NUM_SPECIAL, Tokens
-from tripleshot.methods.rscl.known_tokens import trained_rows
+from tripleshot.methods.rscl.tokens import MASK, NUM_SPECIAL, Tokens, trained_rows
 from tripleshot.methods.trainable import TrainedNames
 
 TRAINED = make_graph([("a", "r", "b"), ("b", "s", "c")])

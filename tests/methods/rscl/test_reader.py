@@ -1,0 +1,78 @@
+"""Contexts that are read many at a time against contexts that are read one by one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tripleshot.methods.rscl.contexts import ContextBatch
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import tiny as preset
+from tripleshot.methods.rscl.tokens import RELATION
+from tripleshot.training.fit import fit
+
+QUICK = replace(preset(), dropout=0.0, learning_rate=0.005, schedule="constant", warmup=5)
+
+
+def difference(method, support):
+    table, first = method.module.elements.weight, method.tokens.first_entity
+    return table[support[:, 1] + first].mean(0) - table[support[:, 0] + first].mean(0)
+
+
+def plain_scores(method, support, head, tails):
+    """Encode support and candidates together, one candidate at a time, nothing cached."""
+    scores = []
+    for tail in tails.tolist():
+        heads, ends = np.append(support[:, 0], head), np.append(support[:, 1], tail)
+        contexts = method.extractor.extract(heads, ends, RELATION)
+        batch = ContextBatch.of(contexts, method.extractor)
+        relation = {"shared": None, "own": method.reader.untrained_relation, "difference": difference(method, support)}
+        vector = relation[method.settings.relation_token]
+        encoded = method.module(batch if vector is None else replace(batch, relation=vector.repeat(len(heads), 1)))
+        scores.append(method.module.score(encoded.rows(len(support)), encoded.rows(0, len(support))).item())
+    return np.array(scores)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"use_global": False},
+        {"use_local": False},
+        {"max_distant": 0},
+        {"relation_token": "own"},
+        {"relation_token": "difference"},
+        {"regime": "in-train"},
+        {"top_neighbors": "rare"},
+        {"num_negatives": 3, "masking_weight": 0.0},
+        {"relations_per_step": 4, "regime": "in-train", "num_negatives": 2},
+        {"relations_per_step": 2, "relation_token": "own", "regime": "in-train"},
+        {"relations_per_step": 2, "relation_token": "difference"},
+        {"connected": True},
+        {"connected": True, "relations_per_step": 4, "regime": "in-train", "train_edges": True},
+    ],
+    ids=str,
+)
+def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
+    method = RSCLMethod(replace(QUICK, **change, batch_contexts=3))
+    fit(method, tiny, 3)
+    task = tiny.test[0]
+    support, head, tails = task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities)
+    with torch.inference_mode():
+        expected = plain_scores(method, support, head, tails)
+    np.testing.assert_allclose(method.score(support, head, tails), expected, atol=1e-4)
+
+
+def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):
+    method = RSCLMethod(replace(QUICK, batch_contexts=4))
+    fit(method, tiny, 3)
+    task = tiny.test[0]
+    question = (task.support(3), int(task.queries(3)[0, 0]), np.arange(tiny.graph.num_entities))
+    expected = method.score(*question)
+    torch.set_num_threads(2)
+    try:
+        np.testing.assert_allclose(method.score(*question), expected, atol=1e-5)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
