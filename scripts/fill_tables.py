@@ -7,7 +7,6 @@ from typing import Any
 
 from benchmark_tables import embedding_table, ingest_table, searching_table, serving_table, speed_table
 from tripleshot.evaluation.results import Result, read_json_lines, read_results
-from tripleshot.experiments.comparison import EVERYTHING
 from tripleshot.experiments.comparison_table import (
     Comparison,
     Row,
@@ -18,6 +17,7 @@ from tripleshot.experiments.comparison_table import (
 )
 from tripleshot.experiments.paper.results import budget_of
 from tripleshot.experiments.published import METRICS, Published, published_for
+from tripleshot.experiments.variants import EVERYTHING
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

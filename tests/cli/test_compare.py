@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from tripleshot.cli.compare import read_methods, read_pairs, read_shots, show
+from tripleshot.cli.compare import read_shots, show
 from tripleshot.errors import InputError
 from tripleshot.experiments.comparison_table import make_comparison
-from tripleshot.methods import METHODS
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import fast
 
@@ -68,27 +67,11 @@ def test_a_wrong_preset_is_found_before_anything_is_trained(run, tiny, tmp_path)
     assert not (tmp_path / "out").exists()
 
 
-def test_lists_are_read_from_between_the_commas():
+def test_numbers_of_examples_are_read_from_between_the_commas():
     assert read_shots("1,5") == (1, 5)
-    assert read_methods("degree, rscl") == ("degree", "rscl")
-    assert read_methods(None) == (*METHODS, "metar@pre-train")
-    assert read_pairs("") == {}
     for wrong in ("", "0", "one", "-1", "1,,5"):
         with pytest.raises(InputError, match="--shots"):
             read_shots(wrong)
-    with pytest.raises(InputError, match="unknown method"):
-        read_methods("degree,rcsl")
-    assert read_pairs("faan=transe, metar@pre-train=transe") == {"faan": "transe", "metar@pre-train": "transe"}
-    with pytest.raises(InputError, match="METHOD=EMBEDDING"):
-        read_pairs("faan=degree")
-    with pytest.raises(InputError, match="not a run"):
-        read_pairs("rscl=nowhere")
-
-
-def test_a_variant_is_named_beside_its_method_and_a_wrong_one_is_refused_with_a_suggestion():
-    assert read_methods("metar, metar@pre-train") == ("metar", "metar@pre-train")
-    with pytest.raises(InputError, match="did you mean 'without-local'"):
-        read_methods("rscl@without-locals")
 
 
 @pytest.mark.parametrize("columns", [80, 200])

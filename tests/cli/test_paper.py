@@ -56,7 +56,7 @@ def test_variants_are_trained_once_and_shared_by_the_reports_about_them(paper, o
     assert json.loads((out / "curves.json").read_text())["data"]["0.4"]
     code, _, err = paper("ablation", "--preset", "quick", "--budget", "2s", "--shots", "5")
     assert code == 1
-    assert "was given 0.3s, not 2s; go on with --budget 0.3s" in err
+    assert "was given 0.3s, not 2s; go on with a budget of 0.3s" in err
     paper("all", "--shots", "5")
     lost = json.loads((out / "lambda.json").read_text())["missing"]
     assert lost[0]["runs"] == [f"rscl@lambda-{share}, 5-shot" for share in ("0.2", "0.6", "0.8")]

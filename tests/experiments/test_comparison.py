@@ -1,254 +1,108 @@
-"""Cells of a comparison: trained once, within the budget, and gone on with after an interruption."""
+"""Comparing methods from Python: the same time for each, a table, and nothing left behind unless asked for."""
 
 import json
-import os
-import signal
-from contextlib import contextmanager
-from dataclasses import replace
+import tempfile
+from typing import Any
 
 import pytest
 
+from tripleshot import experiments
 from tripleshot.errors import InputError
-from tripleshot.evaluation.results import RESULT
-from tripleshot.experiments.comparison import Cell, Plan, run_cell, variant_of_width
-from tripleshot.experiments.comparison_table import make_comparison
-from tripleshot.methods import METHODS, MethodEntry
-from tripleshot.methods.rscl.method import RSCLMethod
-from tripleshot.methods.rscl.settings import RSCLSettings
-from tripleshot.training.log import LOG, read_log
-from tripleshot.training.runs import CONFIG, load_config, load_run
-from tripleshot.training.trainer import StoppedError
+from tripleshot.experiments.cells import Plan
+from tripleshot.experiments.comparison import compare, run_budgets, run_plan, write_comparison, write_over_time
+from tripleshot.experiments.comparison_table import Comparison
+from tripleshot.methods.fewshot.metar import MetaRMethod, MetaRSettings
 
-BUDGET = 1.0
-QUICK = RSCLSettings(
-    width=16,
-    num_layers=1,
-    num_heads=2,
-    max_neighbors=4,
-    max_distant=2,
-    batch_size=16,
-    pretraining_steps=20,
-    pretraining_batch_size=16,
-    num_sampled=8,
-    steps=40,
-    warmup=2,
-    validate_every=20,
-    patience=0,
-    checkpoint_every=10_000,
-)
-TICK = 0.05  # seconds that pass whenever a training looks at the clock
-RSCL = Cell("rscl", 3, 0)
+SHOTS = 3
+SMALL = {"width": 8, "batch_size": 64, "relations_per_step": 16, "steps": 20, "validate_every": 10}
 
 
-class Recorder:
-    """Remembers what was trained and tested; stops a training after some of its steps."""
-
-    def __init__(self, stop_at=None):
-        self.trained, self.tested, self.stop_at = [], [], stop_at
-
-    @contextmanager
-    def training(self, cell):
-        self.trained.append(str(cell))
-        yield self
-
-    @contextmanager
-    def testing(self, cell):
-        self.tested.append(str(cell))
-        yield None
-
-    def __call__(self, update):
-        if update.step == self.stop_at:
-            self.stop_at = None
-            os.kill(os.getpid(), signal.SIGINT)
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(MetaRMethod, "presets", {"fast": lambda: MetaRSettings(**SMALL)})
 
 
-class Clock:
-    """Passes at the same pace on every machine."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def perf_counter(self):
-        self.now += TICK
-        return self.now
+def test_methods_are_compared_with_nothing_left_behind(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    comparison = compare(["evidence", "metar"], tiny, shots=SHOTS, budget="1s")
+    assert [row.method for row in comparison.rows] == ["evidence", "metar"]
+    assert (comparison.shots, comparison.budget, comparison.split) == (SHOTS, 1, "test")
+    assert [path for path in tmp_path.iterdir() if not path.name.startswith("torch")] == []
 
 
-@pytest.fixture
-def plan(tmp_path, monkeypatch):
-    monkeypatch.setattr("tripleshot.training.trainer.time", Clock())
-    monkeypatch.setitem(RSCLMethod.presets, "quick", lambda: QUICK)
-    return Plan("tiny", tmp_path, BUDGET, ("degree", "rscl"), (3,), preset="quick")
-
-
-def test_every_method_shots_and_seed_is_a_cell_but_what_does_not_learn_needs_no_seeds(plan):
-    cells = replace(plan, shots=(1, 5), num_seeds=2).cells()
-    assert [str(cell) for cell in cells[:3]] == ["degree-1-shot-seed-0", "rscl-1-shot-seed-0", "rscl-1-shot-seed-1"]
-    assert len(cells) == 6
-
-
-def test_a_cell_is_a_run_within_the_budget_and_a_result(plan, tiny):
-    result = run_cell(plan, RSCL, tiny, Recorder())
-    assert json.loads((plan.folder(RSCL) / RESULT).read_text()) == json.loads(json.dumps(result))
-    training = result["training"]
-    assert training["budget"] == BUDGET
-    assert training["spent"] == pytest.approx(BUDGET, abs=4 * TICK)
-    assert training["curve"]
-    assert training["parameters"] > 16 * tiny.graph.num_entities
-    assert load_config(plan.folder(RSCL)).budget == BUDGET
-    method, _ = load_run(plan.folder(RSCL), tiny)
-    task = tiny.test[0]
-    assert len(method.score(task.support(3), 0, tiny.candidates(task))) == len(tiny.candidates(task))
-
-
-def test_what_does_not_learn_is_a_cell_too(plan, tiny):
-    recorder = Recorder()
-    result = run_cell(plan, Cell("evidence", 3, 0), tiny, recorder)
-    assert "training" not in result
-    assert not recorder.trained
-    assert load_run(plan.folder(Cell("evidence", 3, 0)), tiny)[1].settings == result["config"]
-
-
-def test_a_finished_cell_is_not_trained_again(plan, tiny):
-    result = run_cell(plan, RSCL, tiny, Recorder())
-    recorder = Recorder()
-    assert run_cell(plan, RSCL, tiny, recorder) == json.loads(json.dumps(result))
-    assert (recorder.trained, recorder.tested) == ([], [])
-
-
-def test_an_interrupted_cell_goes_on_with_the_time_that_it_had_left(plan, tiny):
-    with pytest.raises(StoppedError, match="the same command goes on"):
-        run_cell(plan, RSCL, tiny, Recorder(stop_at=1))
-    assert not (plan.folder(RSCL) / RESULT).exists()
-    result = run_cell(plan, RSCL, tiny, Recorder())
-    assert result["training"]["spent"] == pytest.approx(BUDGET, abs=4 * TICK)
-    rows = read_log(plan.folder(RSCL) / LOG)
-    assert [row["finished"] for row in rows if "finished" in row] == ["pre-training", "episodes"]
-    assert [row["spent"] for row in rows] == sorted(row["spent"] for row in rows)
-
-
-def test_a_cell_that_was_trained_but_not_tested_is_only_tested(plan, tiny):
-    run_cell(plan, RSCL, tiny, Recorder())
-    log = (plan.folder(RSCL) / LOG).read_text()
-    (plan.folder(RSCL) / RESULT).unlink()
-    run_cell(plan, RSCL, tiny, Recorder())
-    assert (plan.folder(RSCL) / LOG).read_text() == log
-
-
-def test_cells_of_other_conditions_are_refused(plan, tiny):
-    run_cell(plan, RSCL, tiny, Recorder())
+def test_a_folder_keeps_the_runs_and_the_table_and_what_is_finished_is_not_done_again(tiny, tmp_path):
+    first = compare(["degree", "metar"], tiny, shots=SHOTS, budget=1, out=tmp_path, seeds=2)
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
+        "degree-3-shot-seed-0",
+        "metar-3-shot-seed-0",
+        "metar-3-shot-seed-1",
+    ]
+    document = json.loads((tmp_path / "compare-3-shot.json").read_text())
+    assert [row["method"] for row in document["rows"]] == ["degree", "metar"]
+    assert document["data_hash"] == tiny.content_hash
+    assert "| `metar` |" in (tmp_path / "compare-3-shot.md").read_text()
+    assert (tmp_path / "compare-3-shot.png").exists()
+    again = compare(["metar", "degree"], tiny, shots=SHOTS, budget=1, out=str(tmp_path), seeds=2)
+    assert [row.metric("mrr") for row in again.rows] == [row.metric("mrr") for row in first.rows[::-1]]
     with pytest.raises(InputError, match="was given 1s, not 2s"):
-        run_cell(replace(plan, budget=2.0), RSCL, tiny, Recorder())
-    with pytest.raises(InputError, match="was trained with"):
-        run_cell(replace(plan, preset="fast"), RSCL, tiny, Recorder())
-    with pytest.raises(InputError, match="the weights would not fit"):
-        run_cell(plan, RSCL, replace(tiny, test=tiny.test[:1]), Recorder())
+        compare(["metar"], tiny, shots=SHOTS, budget=2, out=tmp_path)
 
 
-def test_a_setting_that_is_newer_than_a_finished_cell_is_off_in_it(plan, tiny):
-    run_cell(plan, RSCL, tiny, Recorder())
-    path = plan.folder(RSCL) / CONFIG
-    config = json.loads(path.read_text())
-    del config["settings"]["text"]
-    path.write_text(json.dumps(config))
-    run_cell(plan, RSCL, tiny, Recorder())
-    del config["settings"]["width"]
-    path.write_text(json.dumps(config))
-    with pytest.raises(InputError, match="trained with width 100, not 16"):
-        run_cell(plan, RSCL, tiny, Recorder())
+def test_a_dataset_is_found_by_its_folder(tiny, tmp_path):
+    tiny.save(tmp_path / "tiny")
+    found = compare("degree,linked", tmp_path / "tiny", shots=SHOTS, queries=6, split="valid")
+    assert [row.results[0]["queries"] for row in found.rows] == [6, 6]
+    assert found.split == "valid"
 
 
-def test_a_run_of_another_version_is_refused_by_the_names_of_its_settings(plan, tiny):
-    run_cell(plan, RSCL, tiny, Recorder())
-    path = plan.folder(RSCL) / CONFIG
-    config = json.loads(path.read_text())
-    config["settings"]["wisdom"] = 3
-    path.write_text(json.dumps(config))
-    with pytest.raises(InputError, match="another version, with settings that are not known here: wisdom"):
-        load_run(plan.folder(RSCL), tiny)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"methods": ["evidnce"]}, "did you mean 'evidence'"),
+        ({"methods": []}, "methods: name at least one"),
+        ({"methods": ["metar@widht=3"]}, "did you mean 'width'"),
+        ({"dataset": "nowhere"}, "nowhere"),
+        ({"shots": 0}, "shots is a number of examples, 1 or more, not 0"),
+        ({"shots": 20}, "20 shots leave no query"),
+        ({"budget": "soon"}, "budget: a time to train in, such as 20m, 1h30m or 90s, not 'soon'"),
+        ({"budget": None}, "budget: a time to train in"),
+        ({"seeds": 0}, "seeds must be 1 or more, not 0"),
+        ({"queries": -1}, "queries must be 0 or more, not -1"),
+        ({"preset": "slow"}, "no preset 'slow'"),
+        ({"pretrained": {"metar": "degree"}}, "METHOD=EMBEDDING"),
+        ({"split": "dev"}, "split must be one of train, valid, test, not 'dev'"),
+        ({"device": "abacus"}, "device 'abacus' cannot be used here"),
+    ],
+)
+def test_wrong_arguments_are_named_and_leave_nothing_behind(tiny, tmp_path, wrong, message):
+    given: dict[str, Any] = {"methods": ["metar"], "dataset": tiny, "shots": SHOTS, "budget": 1, **wrong}
+    with pytest.raises(InputError, match=message):
+        compare(**given, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
-def test_vectors_that_a_method_starts_from_are_trained_first_and_counted_apart(plan, tiny, monkeypatch):
-    """A second name of RSCL stands for an embedding method: its pre-training is what the other starts from."""
-    monkeypatch.setitem(
-        METHODS, "vectors", MethodEntry("embedding", "", "tripleshot.methods.rscl.method:RSCLMethod", learns=True)
-    )
-    recorder = Recorder()
-    result = run_cell(replace(plan, pretrained={"rscl": "vectors"}), RSCL, tiny, recorder)
-    assert recorder.trained == ["vectors-3-shot-seed-0", "rscl-3-shot-seed-0"]
-    vectors = json.loads((plan.folder(replace(RSCL, method="vectors")) / RESULT).read_text())
-    assert result["training"]["pretrained"]["method"] == "vectors"
-    assert result["training"]["pretrained"]["spent"] == vectors["training"]["spent"]
-    assert result["config"]["pretrained"].endswith("vectors-3-shot-seed-0")
-    with pytest.raises(InputError, match="other vectors"):
-        run_cell(plan, RSCL, tiny, Recorder())
+def test_several_budgets_are_several_comparisons_in_folders_of_their_own(tiny, tmp_path):
+    plan = Plan("tiny", tmp_path, 1.0, ("degree", "metar"), (SHOTS,))
+    ((shorter, longer),) = run_budgets(plan, [0.5, 1.0], tiny)
+    assert [row.method for row in shorter.rows] == ["metar"]
+    assert [row.method for row in longer.rows] == ["degree", "metar"]
+    assert (tmp_path / "after-0.5s" / "runs" / "metar-3-shot-seed-0").exists()
+    write_over_time((shorter, longer), tiny, tmp_path)
+    document = json.loads((tmp_path / "over-time-3-shot.json").read_text())
+    assert document["budgets"] == [0.5, 1.0]
+    assert (tmp_path / "over-time-3-shot.png").exists()
 
 
-def test_a_variant_is_a_cell_of_its_own_with_its_settings_changed(plan, tiny):
-    plan = replace(plan, methods=("rscl", "rscl@without-local"))
-    whole, variant = plan.cells()
-    assert str(variant) == "rscl@without-local-3-shot-seed-0"
-    assert plan.settings(whole)["use_local"]
-    assert not plan.settings(variant)["use_local"]
-    result = run_cell(plan, variant, tiny, Recorder())
-    assert (result["method"], result["variant"]) == ("rscl", "without-local")
-    assert not load_config(plan.folder(variant)).settings["use_local"]
+def test_each_number_of_examples_is_a_comparison_and_one_about_valid_tasks_says_so(tiny, tmp_path):
+    plan = Plan("tiny", tmp_path, 1.0, ("degree",), (1, SHOTS), split="valid")
+    comparisons = run_plan(plan, tiny)
+    assert [comparison.shots for comparison in comparisons] == [1, SHOTS]
+    write_comparison(comparisons[0], tiny, tmp_path)
+    assert (tmp_path / "compare-valid-1-shot.md").exists()
 
 
-def test_papers_decide_what_vectors_a_method_starts_from_and_a_variant_may_start_from_others(plan):
-    plan = Plan("tiny", plan.out, BUDGET)
-    starts = {cell.label: plan.settings(cell).get("pretrained") for cell in plan.cells() if METHODS[cell.method].learns}
-    assert starts["gmatching"] == starts["fsrl"] == "complex"
-    assert starts["faan"] == starts["gana"] == starts["metar@pre-train"] == "transe"
-    assert starts["metar"] == starts["rscl"] == ""
-    named = replace(plan, pretrained={"faan": "transe"})
-    assert named.settings(Cell("faan", 5, 0, "dropout=0.1"))["pretrained"] == "transe"
-
-
-@pytest.mark.parametrize("variant", ["", "without-distant", "without-global", "without-local"])
-def test_variants_of_rscl_can_share_one_pre_training(plan, tiny, variant):
-    run_cell(plan, RSCL, tiny, Recorder())
-    shared = replace(plan, out=plan.out / "shared", pretrained={"rscl": str(plan.folder(RSCL))})
-    result = run_cell(shared, replace(RSCL, variant=variant), tiny, Recorder())
-    rows = read_log(shared.folder(replace(RSCL, variant=variant)) / LOG)
-    assert [row["finished"] for row in rows if "finished" in row] == ["episodes"]
-    assert result["training"]["pretrained"]["method"] == "rscl"
-    assert 0 < result["training"]["pretrained"]["spent"] < BUDGET
-
-
-def test_a_run_without_a_finished_pre_training_cannot_be_started_from(plan, tiny):
-    run_cell(plan, replace(RSCL, variant="without-global"), tiny, Recorder())
-    start = str(plan.folder(replace(RSCL, variant="without-global")))
-    with pytest.raises(InputError, match="pre-training is not over"):
-        run_cell(replace(plan, pretrained={"rscl": start}), RSCL, tiny, Recorder())
-
-
-def test_a_sample_of_the_test_is_the_same_for_every_cell_and_never_mixed_with_another(plan, tiny):
-    plan = replace(plan, queries=6)
-    result = run_cell(plan, Cell("degree", 3, 0), tiny, Recorder())
-    assert (result["sample"], result["queries"]) == (6, 6)
-    assert run_cell(plan, Cell("linked", 3, 0), tiny, Recorder())["relations"].keys() == result["relations"].keys()
-    with pytest.raises(InputError, match="was asked 6 test queries, not all test queries"):
-        run_cell(replace(plan, queries=0), Cell("degree", 3, 0), tiny, Recorder())
-
-
-def test_valid_tasks_are_asked_about_in_a_folder_of_their_own(plan, tiny):
-    result = run_cell(replace(plan, split="valid"), Cell("degree", 3, 0), tiny, Recorder())
-    assert result["split"] == "valid"
-    assert list(result["relations"]) == [task.name for task in tiny.valid]
-    comparison = make_comparison([result], "nell-one", 3, BUDGET, "valid")
-    assert (comparison.split, comparison.other_published) == ("valid", ())
-    with pytest.raises(InputError, match="was asked all valid queries, not all test queries"):
-        run_cell(plan, Cell("degree", 3, 0), tiny, Recorder())
-
-
-def test_a_preset_of_rscl_alone_means_fast_to_the_others(plan):
-    plan = replace(plan, preset="demo")
-    assert plan.settings(Cell("faan", 3, 0)) == replace(plan, preset="fast").settings(Cell("faan", 3, 0))
-    with pytest.raises(InputError, match="no preset 'slow'"):
-        replace(plan, preset="slow").settings(Cell("faan", 3, 0))
-
-
-def test_vectors_are_trained_as_wide_as_the_method_that_starts_from_them():
-    assert variant_of_width("transe", 100, "fast") == ""
-    assert variant_of_width("transe", 60, "fast") == "width=60"
-    assert variant_of_width("complex", 100, "demo") == "width=50"
+def test_the_public_names_are_those_of_their_modules():
+    assert [getattr(experiments, name) for name in experiments.__all__] == [Comparison, compare]
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        experiments.nothing  # noqa: B018

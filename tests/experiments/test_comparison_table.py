@@ -65,6 +65,30 @@ def test_vectors_that_a_method_started_from_are_named_with_their_time():
     assert "starts from transe, 29 s more" in as_markdown(make_comparison(RESULTS, "tiny", 5, 30))
 
 
+def test_a_comparison_is_a_table_with_a_row_per_method():
+    twice = [*RESULTS, result("rscl", 0.33, 30.0, seed=1)]
+    table = make_comparison(twice, "nell-one", 5, 30).to_arrow()
+    degree, rscl, _ = table.to_pylist()
+    assert (rscl["method"], rscl["seeds"], rscl["seconds"], rscl["weights"]) == ("rscl", 2, 30.0, 1000)
+    assert [rscl["mrr"], rscl["mrr_deviation"]] == [pytest.approx(0.32), pytest.approx(0.01414, abs=1e-4)]
+    assert (rscl["published_mrr"], degree["published_mrr"], degree["mrr_deviation"]) == (0.317, None, None)
+    assert degree["seconds"] == 0
+    frame = make_comparison(RESULTS[:1], "tiny", 5, 30).to_pandas()
+    assert list(frame.columns) == table.column_names
+    assert make_comparison(RESULTS, "tiny", 5, 30).to_polars()["method"].to_list() == ["degree", "rscl", "metar"]
+
+
+def test_a_comparison_prints_as_a_table():
+    title, headings, *rows = str(make_comparison(RESULTS, "tiny", 5, 30)).splitlines()
+    assert title == "tiny test, 5-shot, at most 30 s of training"
+    assert headings.split() == ["method", "MRR", "Hits@10", "Hits@5", "Hits@1", "training", "answers/s", "weights"]
+    assert [row.split()[:2] for row in rows] == [["degree", ".071"], ["rscl", ".310"], ["metar", ".250"]]
+    assert rows[2].endswith("starts from transe, 29 s more")
+    published = str(make_comparison(RESULTS, "nell-one", 5, 30))
+    assert "CIAN" in published
+    assert "\n[1] " in published
+
+
 def test_seeds_are_averaged_and_their_spread_is_shown():
     seeds = [result("rscl", mrr, 30.0, seed) for seed, mrr in enumerate((0.3, 0.32))]
     comparison = make_comparison(seeds, "tiny", 5, 30)

@@ -1,7 +1,9 @@
 import pytest
 
 from tripleshot.errors import InputError
-from tripleshot.experiments.variants import VARIANTS, Variant, variant_of
+from tripleshot.experiments.variants import STARTS, VARIANTS, Variant, read_methods, read_starts, variant_of
+from tripleshot.methods import METHODS
+from tripleshot.training.fit import train_run
 
 
 def test_a_name_is_a_method_with_or_without_a_variant():
@@ -53,3 +55,46 @@ def test_settings_tell_which_variant_a_run_is():
     assert str(variant_of("rscl", {"global_share": 0.4, "max_distant": 5})) == "rscl"
     assert str(variant_of("rscl", {"global_share": 0.2})) == "rscl@lambda-0.2"
     assert str(variant_of("degree", {})) == "degree"
+
+
+def test_methods_are_read_from_a_list_or_from_between_commas():
+    assert read_methods("degree, rscl") == read_methods(["degree", "rscl", "degree"]) == ("degree", "rscl")
+    assert read_methods("metar, metar@pre-train") == ("metar", "metar@pre-train")
+    assert read_methods(None) == (*METHODS, "metar@pre-train")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("degree,rcsl", "unknown method 'rcsl'"),
+        ("rscl@without-locals", "did you mean 'without-local'"),
+        ([], "methods: name at least one"),
+        ([3], "methods: give names of methods, not 3"),
+    ],
+)
+def test_methods_that_are_not_there_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        read_methods(wrong)
+
+
+def test_starts_are_read_from_pairs(tiny, tmp_path):
+    expected = {"faan": "transe", "metar@pre-train": "transe"}
+    assert read_starts("faan=transe, metar@pre-train=transe") == read_starts(expected) == expected
+    assert read_starts(None) == STARTS
+    assert read_starts("") == read_starts({}) == {}
+    train_run("degree", tiny, 3, tmp_path)
+    assert read_starts(f"rscl={tmp_path}") == {"rscl": str(tmp_path.resolve())}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("faan=degree", "pretrained: faan=degree: give METHOD=EMBEDDING"),
+        ("degree=transe", "METHOD=EMBEDDING"),
+        ({"faan": "tranze"}, "did you mean 'transe'"),
+        ("rscl=nowhere", "not a run"),
+    ],
+)
+def test_starts_that_cannot_be_are_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
+        read_starts(wrong)

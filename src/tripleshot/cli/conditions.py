@@ -10,10 +10,10 @@ import torch
 from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
-from tripleshot.cli.compare import LiveReport, check_settings, read_pairs, read_run
+from tripleshot.cli.compare import LiveReport
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.experiments.comparison import Plan, run_cell
+from tripleshot.experiments.cells import Plan, run_cell
 from tripleshot.experiments.paper.results import (
     STUDIES,
     PaperResults,
@@ -22,7 +22,7 @@ from tripleshot.experiments.paper.results import (
     find_results,
     result_folders,
 )
-from tripleshot.experiments.variants import STARTS
+from tripleshot.experiments.variants import read_starts
 from tripleshot.training.budget import read_budget
 from tripleshot.training.runs import CONFIG
 
@@ -72,16 +72,16 @@ class Conditions:
 
     def plan(self, data: str, out: Path, labels: Iterable[str], shots: tuple[int, ...]) -> Plan:
         """Return what to train, with everything checked that can be checked before."""
-        starts = dict(STARTS) if self.pretrained is None else read_pairs(self.pretrained)
+        starts = read_starts(self.pretrained)
         if self.start_from:
-            starts["rscl"] = read_run(self.start_from)
+            starts |= read_starts({"rscl": str(self.start_from)})
         if self.threads:
             torch.set_num_threads(self.threads)
         budget, methods = read_budget(self.budget), tuple(labels)
         plan = Plan(
             data, out, budget, methods, shots, self.seeds, self.preset, starts, self.queries, device=self.device
         )
-        check_settings(plan)
+        plan.check()
         return plan
 
 

@@ -9,13 +9,13 @@ from cyclopts import App, Parameter
 from cyclopts.types import PositiveInt
 
 from tripleshot.atomic import write_file
-from tripleshot.cli.compare import LiveReport, read_methods, read_shots
+from tripleshot.cli.compare import LiveReport, read_shots
 from tripleshot.cli.conditions import Conditions, Desk, Where
 from tripleshot.cli.display import console
 from tripleshot.cli.reports import finish, show_verdicts
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import RUNS, command
-from tripleshot.experiments.comparison import Cell, train_cell
+from tripleshot.experiments.cells import Cell, train_cell
 from tripleshot.experiments.paper.ablation import ROWS as ABLATIONS
 from tripleshot.experiments.paper.ablation import ablation_report
 from tripleshot.experiments.paper.attention import Triple, attention_report, no_attention_report, triple_of
@@ -30,7 +30,7 @@ from tripleshot.experiments.paper.main_table import ROWS, main_report
 from tripleshot.experiments.paper.page import build_page
 from tripleshot.experiments.paper.report import Report, find_report, write_report, write_reports
 from tripleshot.experiments.paper.results import STUDIES
-from tripleshot.experiments.variants import LAMBDAS, Variant
+from tripleshot.experiments.variants import LAMBDAS, Variant, read_methods
 from tripleshot.training.runs import CONFIG
 
 app = App(

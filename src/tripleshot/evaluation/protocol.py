@@ -123,9 +123,7 @@ def evaluate(
     if candidates not in get_args(CandidateMode):
         raise InputError(f"candidates must be one of {', '.join(get_args(CandidateMode))}, not {candidates!r}")
     tasks = dataset.tasks(split)
-    total = sum(len(task.queries(shots)) for task in tasks)
-    if not total:
-        raise InputError(f"{dataset.name} has no {split} tasks")
+    total = count_queries(dataset, shots, split)
     started = time.perf_counter()
     done = 0
 
@@ -154,6 +152,14 @@ def _check_model(model: Scorer, dataset: FewShotDataset) -> None:
     graph = getattr(model, "graph", dataset.graph)
     if graph.entities is not dataset.graph.entities and not graph.entities.names.equals(dataset.graph.entities.names):
         raise InputError(f"model: it is prepared for another graph, whose entities are not those of {dataset.name}")
+
+
+def count_queries(dataset: FewShotDataset, shots: int, split: Split = "test") -> int:
+    """Return how many queries a split has; a split or a number of examples that leaves none is an error."""
+    tasks = dataset.tasks(split)
+    if not tasks:
+        raise InputError(f"{dataset.name} has no {split} tasks")
+    return sum(len(task.queries(shots)) for task in tasks)
 
 
 def sample_queries(

@@ -1,248 +1,133 @@
-"""A fair comparison: every method on the same machine with the same time to train, chosen on dev, asked all of test.
+"""A fair comparison: every method on the same machine with the same time to train, chosen on the valid tasks.
 
-What is to be chosen itself, such as variants of one method, is compared on dev instead.
-
-A cell is one method, or a variant of one, with one number of examples and one seed. It is a folder with a run and, once
-it is finished, the result; a comparison that was interrupted goes on where it was.
+What is reported is ranked on all test tasks; what is to be chosen itself, such as variants of one method, is compared
+on the valid tasks instead.
 """
 
-import json
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, fields, replace
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from tripleshot.datasets.dataset import FewShotDataset, Split
-from tripleshot.errors import InputError
-from tripleshot.evaluation.protocol import evaluate, sample_queries
-from tripleshot.evaluation.results import RESULT, RUNS, EvaluationSpec, describe, write_json
-from tripleshot.experiments.variants import MARK, STARTS, Variant, preset_of
-from tripleshot.methods import METHODS, find_method, settings_of
-from tripleshot.methods.protocol import Method
-from tripleshot.training.budget import write_budget
-from tripleshot.training.checkpoints import count_weights
-from tripleshot.training.fit import train_run
-from tripleshot.training.log import LOG, describe_training, read_log
-from tripleshot.training.runs import CONFIG, load_config, require_same_data
-from tripleshot.training.trainer import StoppedError, TrainingCallback
+from tripleshot.atomic import write_file
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset, Split, check_shots
+from tripleshot.evaluation.protocol import count_queries
+from tripleshot.evaluation.results import Result, describe_environment, write_json
+from tripleshot.experiments.cells import Plan, Reporter, SilentReporter, run_cell
+from tripleshot.experiments.comparison_table import Comparison, as_document, as_markdown, make_comparison
+from tripleshot.experiments.variants import Variant, read_methods, read_starts
+from tripleshot.methods import find_method
+from tripleshot.methods.settings import check_bounds
+from tripleshot.training.budget import read_budget, write_budget
 
 SHORTER = "after-"  # begins the name of a folder with trainings that were given less time
-EVERYTHING = (*METHODS, "metar@pre-train")
-QUERY_SEED = 0  # a sample of the queries is the same for every cell, so that figures can be compared
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One training and its test.
+def compare(
+    methods: str | Iterable[str] | None,
+    dataset: FewShotDataset | str | Path,
+    *,
+    shots: int = 5,
+    budget: str | float | timedelta = "10m",
+    out: str | Path | None = None,
+    seeds: int = 1,
+    preset: str = "fast",
+    pretrained: str | Mapping[str, str] | None = None,
+    queries: int = 0,
+    split: Split = "test",
+    device: str = "cpu",
+    reporter: Reporter | None = None,
+) -> Comparison:
+    """Train every method for the same time, rank all queries of a split, and lay the results out side by side.
 
-    Attributes:
-        method: its name in the table of methods.
-        shots: K.
-        seed: of the training.
-        variant: what is changed in the method, as `variants` reads it.
-    """
-
-    method: str
-    shots: int
-    seed: int
-    variant: str = ""
-
-    @property
-    def label(self) -> str:
-        """The method with its variant, as the user writes it."""
-        return str(Variant(self.method, self.variant))
-
-    def __str__(self) -> str:
-        return f"{self.label}-{self.shots}-shot-seed-{self.seed}"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is compared, and under which conditions.
-
-    Attributes:
-        data: the dataset as the user named it.
-        out: the folder to write.
-        budget: seconds that each training is given, validations included.
-        methods: names in the table of methods, some perhaps with a variant.
-        shots: numbers of examples.
-        num_seeds: trainings of each method; one that does not learn needs only one.
-        preset: where settings start from.
-        pretrained: method to the embedding method whose vectors it starts from, or RSCL to a run whose pre-training it
-            starts from; a variant starts as its method does unless it is named itself.
-        queries: of a cell, about so many and the same ones for each; 0 asks them all.
-        split: the tasks that are asked about.
+    Args:
+        methods: names; also variants, such as "metar@pre-train" or "rscl@dropout=0.3". None is every method.
+        dataset: to train and ask on, or its name or folder.
+        shots: K, the number of examples per relation.
+        budget: time that each training is given, such as "10m", from its first step on: steps, validations and
+            checkpoints count; reading the data and ranking the queries do not.
+        out: a folder to keep every run, the table and its figure in. What is finished there is never done again: the
+            same call goes on after an interruption. None keeps nothing.
+        seeds: trainings of each method, with seeds from 0; one that does not learn needs only one.
+        preset: where settings start from; one that a method does not have means `fast` to it.
+        pretrained: method to the embedding method whose vectors it starts from, which is trained first with a budget
+            of its own; None is what the papers start from.
+        queries: rank about so many queries instead of all, the same ones of every method.
+        split: test to report, valid to choose between variants.
         device: where to compute.
+        reporter: shows how far it is.
     """
-
-    data: str
-    out: Path
-    budget: float
-    methods: tuple[str, ...] = EVERYTHING
-    shots: tuple[int, ...] = (1, 5)
-    num_seeds: int = 1
-    preset: str = "fast"
-    pretrained: Mapping[str, str] = field(default_factory=lambda: STARTS)
-    queries: int = 0
-    split: Split = "test"
-    device: str = "cpu"
-
-    def cells(self) -> list[Cell]:
-        """Return all trainings and tests, in the order of their tables."""
-        return [
-            Cell(method, shots, seed, variant)
-            for shots in self.shots
-            for method, _, variant in (name.partition(MARK) for name in self.methods)
-            for seed in range(self.num_seeds if find_method(method).learns else 1)
-        ]
-
-    def folder(self, cell: Cell) -> Path:
-        """Return where a cell is kept."""
-        return self.out / RUNS / str(cell)
-
-    def settings(self, cell: Cell) -> dict[str, Any]:
-        """Return the settings of a method that learns; `pretrained` still names an embedding method, if any."""
-        preset = preset_of(cell.method, self.preset)
-        changes = Variant(cell.method, cell.variant).changes()
-        start = self.pretrained.get(cell.label, self.pretrained.get(cell.method, ""))
-        if start and not hasattr(preset, "pretrained"):
-            raise InputError(f"{cell.method} does not start from the vectors of another method")
-        given = {"pretrained": start} if start else {}
-        return asdict(replace(preset, **{**given, **changes, "seed": cell.seed}))
+    check_shots(shots)
+    check_bounds("seeds", seeds, 1)
+    check_bounds("queries", queries, 0)
+    seconds, chosen, starts = read_budget(budget or 0), read_methods(methods), read_starts(pretrained)
+    data = "" if isinstance(dataset, FewShotDataset) else str(dataset)
+    with tempfile.TemporaryDirectory() if out is None else nullcontext(out) as folder:
+        plan = Plan(data, Path(folder), seconds, chosen, (shots,), seeds, preset, starts, queries, split, device)
+        plan.check()
+        loaded = dataset if isinstance(dataset, FewShotDataset) else load_dataset(data)
+        comparison = run_plan(plan, loaded, reporter)[0]
+        if out is not None:
+            write_comparison(comparison, loaded, plan.out)
+    return comparison
 
 
-class Reporter(Protocol):
-    """Shows how far a cell is."""
-
-    def training(self, cell: Cell) -> AbstractContextManager[TrainingCallback | None]:
-        """Give what is told about every step."""
-        ...
-
-    def testing(self, cell: Cell) -> AbstractContextManager[Callable[[int, int], None] | None]:
-        """Give a function that takes the number of queries done and their total."""
-        ...
+def run_plan(plan: Plan, dataset: FewShotDataset, reporter: Reporter | None = None) -> list[Comparison]:
+    """Run what is not finished, and return one comparison for each number of examples."""
+    for shots in plan.shots:
+        count_queries(dataset, shots, plan.split)  # what cannot be asked is not trained for hours
+    results: dict[int, list[Result]] = {shots: [] for shots in plan.shots}
+    for cell in plan.cells():
+        results[cell.shots].append(run_cell(plan, cell, dataset, reporter or SilentReporter()))
+    return [make_comparison(found, dataset.name, shots, plan.budget, plan.split) for shots, found in results.items()]
 
 
-def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) -> dict[str, Any]:
-    """Train and test one cell, or what is left of it, and return its result as `results.describe` lays it out.
+def run_budgets(
+    plan: Plan, budgets: Sequence[float], dataset: FewShotDataset, reporter: Reporter | None = None
+) -> list[tuple[Comparison, ...]]:
+    """Run a plan with each of several budgets; return, for each number of examples, one comparison per budget.
 
-    Its `training` says beside the learning curve what was spent of the budget, how many weights there are, and what it
-    took to train the vectors that the method starts from, which is not counted.
+    The runs of the plan's own budget, the longest, are kept in its folder; those of less time in folders below it,
+    without methods that do not learn.
     """
-    folder = plan.folder(cell)
-    if (folder / RESULT).exists():
-        _require_same(plan, cell, dataset)
-        return _read_result(plan, folder)
-    if find_method(cell.method).learns:
-        method, training = train_cell(plan, cell, dataset, reporter)
-        config = load_config(folder).settings
-        spec = EvaluationSpec(cell.method, cell.shots, plan.split, seed=cell.seed, config=config, training=training)
-    else:
-        method, spec = _fit(plan, cell, dataset)
-    asked = sample_queries(dataset, cell.shots, plan.queries, QUERY_SEED, plan.split)
-    with reporter.testing(cell) as progress:
-        evaluation = evaluate(method, asked, cell.shots, plan.split, progress=progress)
-    document = {
-        **describe(evaluation, dataset, spec),
-        "variant": cell.variant,
-        **({"sample": plan.queries} if plan.queries else {}),
-    }
-    write_json(document, folder / RESULT)
-    return document
+    return list(zip(*(run_plan(_with_budget(plan, budget), dataset, reporter) for budget in budgets), strict=True))
 
 
-def _fit(plan: Plan, cell: Cell, dataset: FewShotDataset) -> tuple[Method, EvaluationSpec]:
-    is_begun = (plan.folder(cell) / CONFIG).exists()
-    method = train_run(cell.method, dataset, cell.shots, plan.folder(cell), data=plan.data, resume=is_begun)
-    return method, EvaluationSpec(cell.method, cell.shots, plan.split, config=settings_of(method))
+def _with_budget(plan: Plan, budget: float) -> Plan:
+    if budget == plan.budget:
+        return plan
+    learning = tuple(label for label in plan.methods if find_method(Variant.read(label).method).learns)
+    return replace(plan, budget=budget, out=plan.out / f"{SHORTER}{write_budget(budget)}", methods=learning)
 
 
-def train_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter) -> tuple[Method, dict[str, Any]]:
-    """Train one cell, or what is left of it, and return the method with all that is to be said of its training."""
-    folder, settings = plan.folder(cell), plan.settings(cell)
-    source = settings.get("pretrained") or None
-    vectors: dict[str, Any] = {}
-    if source in METHODS:
-        first = replace(cell, method=source, variant=variant_of_width(source, settings["width"], plan.preset))
-        trained = run_cell(plan, first, dataset, reporter)["training"]
-        vectors = {"pretrained": {"method": first.label, "spent": trained["spent"], "seconds": trained["seconds"]}}
-        settings["pretrained"] = str(plan.folder(first).resolve())
-    elif source:
-        vectors = {"pretrained": {"method": cell.method, **describe_pretraining(Path(source))}}
-    is_begun = (folder / CONFIG).exists()
-    if is_begun:
-        _require_same(plan, cell, dataset)
-    try:
-        with reporter.training(cell) as callback:
-            method = train_run(
-                cell.method,
-                dataset,
-                cell.shots,
-                folder,
-                data=plan.data,
-                settings=settings,
-                device=plan.device,
-                resume=is_begun,
-                budget=plan.budget,
-                callback=callback,
-            )
-    except StoppedError:
-        raise StoppedError(f"stopped in {cell}; the same command goes on from there") from None
-    config = load_config(folder)
-    return method, {
-        "command": config.command,
-        "commit": config.commit,
-        "budget": plan.budget,
-        "parameters": count_weights(folder),
-        **vectors,
-        **describe_training(folder),
-    }
+def write_comparison(comparison: Comparison, dataset: FewShotDataset, folder: Path) -> None:
+    """Write a comparison as JSON and Markdown, and its figure: compare-5-shot.json, .md and .png."""
+    from tripleshot.experiments.figures import draw_comparison  # matplotlib takes half a second to import
+
+    stem = folder / _file_name("compare", comparison)
+    write_json({**as_document(comparison), **_describe_origin(dataset)}, stem.with_suffix(".json"))
+    write_file(stem.with_suffix(".md"), as_markdown(comparison).encode())
+    draw_comparison(comparison, stem.with_suffix(".png"))
 
 
-def variant_of_width(source: str, width: int, preset: str) -> str:
-    """Return which variant of an embedding method has vectors of a width; those of ComplEx are twice its own."""
-    own = width // 2 if source == "complex" else width
-    return "" if preset_of(source, preset).width == own else f"width={own}"
+def write_over_time(comparisons: Sequence[Comparison], dataset: FewShotDataset, folder: Path) -> None:
+    """Write what more time brings as JSON and Markdown, and its figure: over-time-5-shot.json, .md and .png."""
+    from tripleshot.experiments.over_time import draw_over_time, over_time_document, over_time_markdown
+
+    stem = folder / _file_name("over-time", comparisons[-1])
+    write_json({**over_time_document(comparisons), **_describe_origin(dataset)}, stem.with_suffix(".json"))
+    write_file(stem.with_suffix(".md"), over_time_markdown(comparisons).encode())
+    draw_over_time(comparisons, stem.with_suffix(".png"))
 
 
-def describe_pretraining(run: Path) -> dict[str, float]:
-    """Return how long the pre-training of a run took, by its log: steps alone, and all that was spent."""
-    ends = [row for row in read_log(run / LOG) if row.get("finished") == "pre-training"]
-    if not ends:
-        raise InputError(f"{run}: its pre-training is not over, or it has none")
-    return {"spent": ends[0].get("spent", ends[0]["seconds"]), "seconds": ends[0]["seconds"]}
+def _file_name(kind: str, comparison: Comparison) -> str:
+    """Return the name of a comparison's files; one about valid tasks says so."""
+    return f"{kind}-{'' if comparison.split == 'test' else f'{comparison.split}-'}{comparison.shots}-shot"
 
 
-def _require_same(plan: Plan, cell: Cell, dataset: FewShotDataset) -> None:
-    """Refuse to put results side by side that were made under other conditions."""
-    folder = plan.folder(cell)
-    found = load_config(folder)
-    require_same_data(found, dataset)
-    if not find_method(cell.method).learns:
-        return
-    if found.budget != plan.budget:
-        was, wanted = write_budget(found.budget), write_budget(plan.budget)
-        raise InputError(f"{folder}: was given {was}, not {wanted}; go on with --budget {was}, or in another folder")
-    expected = json.loads(json.dumps(plan.settings(cell)))
-    defaults = {field.name: field.default for field in fields(find_method(cell.method).settings)}
-    for name, value in expected.items():
-        was = found.settings.get(name, defaults.get(name))  # a setting that is newer than the run is off by default
-        if name != "pretrained" and was != value:
-            raise InputError(f"{folder}: was trained with {name} {was!r}, not {value!r}; choose another folder")
-    if bool(found.settings.get("pretrained")) != bool(expected.get("pretrained")):
-        raise InputError(f"{folder}: started from other vectors; choose another folder")
-
-
-def _read_result(plan: Plan, folder: Path) -> dict[str, Any]:
-    """Return the result of a finished cell; one that was asked other queries is refused."""
-    path = folder / RESULT
-    try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not a readable result: {error}") from None
-    conditions = ((result.get("sample", 0), result["split"]), (plan.queries, plan.split))
-    asked, wanted = (f"{count or 'all'} {split} queries" for count, split in conditions)
-    if asked != wanted:
-        raise InputError(f"{folder}: was asked {asked}, not {wanted}; choose another folder")
-    return result
+def _describe_origin(dataset: FewShotDataset) -> dict[str, Any]:
+    return {"data_hash": dataset.content_hash, **describe_environment()}

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
+import pyarrow as pa
+
 from tripleshot.datasets.dataset import Split
 from tripleshot.evaluation.results import Result
 from tripleshot.experiments.published import METRICS, Published, published_for
 from tripleshot.experiments.variants import Variant, variant_of
+from tripleshot.tables import Tabular
 
 FAR_BEHIND = 0.03  # MRR below the published one that is worth a look at the learning curve
 SPREAD = " ±"  # between a mean over seeds and its standard deviation
@@ -58,10 +61,14 @@ class Row:
         return self.results[0].get("training", {}).get("pretrained")
 
     @property
+    def published_mrr(self) -> float | None:
+        """The highest comparable published MRR; None if none is published."""
+        return max((one.metrics["mrr"] for one in self.published if one.is_comparable), default=None)
+
+    @property
     def behind(self) -> float | None:
         """MRR below the highest comparable published one; None if none is published, negative if above it."""
-        figures = [row.metrics["mrr"] for row in self.published if row.is_comparable]
-        return max(figures) - self.metric("mrr") if figures else None
+        return None if self.published_mrr is None else self.published_mrr - self.metric("mrr")
 
     @property
     def is_far_behind(self) -> bool:
@@ -70,8 +77,8 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """All methods on one dataset with one number of examples.
+class Comparison(Tabular):
+    """All methods on one dataset with one number of examples; it prints as a table.
 
     Attributes:
         dataset: its name in the catalog.
@@ -88,6 +95,43 @@ class Comparison:
     rows: tuple[Row, ...]
     other_published: tuple[Published, ...]
     split: Split = "test"
+
+    @property
+    def title(self) -> str:
+        """What was asked, and how long each method was trained."""
+        asked = f"{self.dataset} {self.split}, {self.shots}-shot"
+        return f"{asked}, at most {self.budget:,.0f} s of training"
+
+    def __str__(self) -> str:
+        layout = lay_out(self)
+        lines = [HEADINGS, *(line.cells for line in layout.lines)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        rows = (
+            "  ".join([cells[0].ljust(widths[0]), *map(str.rjust, cells[1:-1], widths[1:-1]), cells[-1]]).rstrip()
+            for cells in lines
+        )
+        return "\n".join([self.title, *rows, *(f"[{number}] {note}" for number, note in enumerate(layout.notes, 1))])
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per method.
+
+        The columns are `method`; `mrr`, `hits@10`, `hits@5` and `hits@1`, means over seeds; `mrr_deviation`, their
+        standard deviation over seeds; `seeds`; `seconds` of training; `answers_per_second`; `weights`, how many numbers
+        were learned; and `published_mrr`, the highest published one that is comparable.
+        """
+        rows = self.rows
+        return pa.table(
+            {
+                "method": [row.method for row in rows],
+                **{name: [row.metric(name) for row in rows] for name in METRICS},
+                "mrr_deviation": pa.array([row.spread("mrr") for row in rows], pa.float64()),
+                "seeds": [len(row.results) for row in rows],
+                "seconds": [row.seconds for row in rows],
+                "answers_per_second": [row.answers_per_second for row in rows],
+                "weights": [row.parameters for row in rows],
+                "published_mrr": pa.array([row.published_mrr for row in rows], pa.float64()),
+            }
+        )
 
 
 def make_comparison(

@@ -3,13 +3,15 @@
 So a comparison can hold a method against itself, as the ablations of the paper do (section V-C).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from tripleshot.errors import InputError, did_you_mean
-from tripleshot.methods import find_method
+from tripleshot.methods import METHODS, find_method
 from tripleshot.methods.rscl.settings import PRESETS
+from tripleshot.training.runs import load_config
 
 MARK = "@"  # between a method and its variant
 JOINT = "+"  # between two changes of one variant
@@ -35,6 +37,9 @@ STARTS = {
     "transr": "transe",
 }
 """The embedding method whose vectors each method starts from in its paper."""
+
+EVERYTHING = (*METHODS, "metar@pre-train")
+"""Every method of the package, MetaR in both of its regimes."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,44 @@ def read_value(setting: str, text: str, hint: Any) -> Any:  # noqa: ANN401 (a ty
         return hint(text)
     except ValueError:
         raise InputError(f"{setting} is of type {hint.__name__}, not {text!r}") from None
+
+
+def read_methods(methods: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Read names of methods, some perhaps with a variant: a list, or text with commas between; None is everything."""
+    if methods is None:
+        return EVERYTHING
+    names = methods.split(",") if isinstance(methods, str) else list(methods)
+    if not names:
+        raise InputError("methods: name at least one; `list_methods()` has them all")
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"methods: give names of methods, not {name!r}")
+    return tuple(dict.fromkeys(str(Variant.read(name.strip())) for name in names))
+
+
+def read_starts(pretrained: str | Mapping[str, str] | None) -> dict[str, str]:
+    """Read which methods start from which embedding method, and RSCL from the pre-training of which run.
+
+    Args:
+        pretrained: method to embedding method, or text such as "gmatching=complex,rscl=runs/rscl"; None is what the
+            papers start from, and nothing in it lets every method start from its seed.
+    """
+    if pretrained is None:
+        return dict(STARTS)
+    if isinstance(pretrained, str):
+        parts = (part.rpartition("=") for part in filter(None, pretrained.split(",")))
+        pretrained = {name.strip(): source.strip() for name, _, source in parts}
+    return {name: _read_start(name, source) for name, source in pretrained.items()}
+
+
+def _read_start(name: str, source: str) -> str:
+    method = Variant.read(name).method
+    if method == "rscl":
+        load_config(Path(source))
+        return str(Path(source).resolve())
+    if not find_method(method).learns or find_method(source).kind != "embedding":
+        raise InputError(f"pretrained: {name}={source}: give METHOD=EMBEDDING, such as gmatching=complex")
+    return source
 
 
 def variant_of(method: str, settings: Mapping[str, Any]) -> Variant:

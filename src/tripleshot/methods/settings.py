@@ -66,7 +66,7 @@ class TrainingSettings:
             raise InputError(f"relations_per_step must divide batch_size, {num_queries}")
 
 
-def check_bounds(name: str, value: float, at_least: float, at_most: float) -> None:
+def check_bounds(name: str, value: float, at_least: float, at_most: float = float("inf")) -> None:
     """Refuse a number that makes no sense before hours are spent on it."""
     if at_most == 1 and not at_least <= value <= at_most:
         raise InputError(f"{name} is a share between 0 and 1, not {value}")

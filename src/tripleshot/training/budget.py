@@ -78,7 +78,8 @@ def read_budget(budget: str | float | timedelta | None) -> float:
         is_whole = re.fullmatch(r"(\s*\d+(?:\.\d+)?\s*[hms])+\s*", seconds)
         seconds = sum(float(number) * UNITS[unit] for number, unit in parts) if is_whole else 0.0
     if not 0 < seconds < float("inf"):
-        raise InputError(f"budget: a time to train in, such as 20m, 1h30m or 90s, not {budget!r}")
+        shown = str(budget) if isinstance(budget, timedelta) else budget
+        raise InputError(f"budget: a time to train in, such as 20m, 1h30m or 90s, not {shown!r}")
     return float(seconds)
 
 
