@@ -79,7 +79,7 @@ def test_each_pair_may_hide_a_relation_of_its_own():
 
 def test_single_edges_cannot_be_hidden_from_pairs():
     index = PairIndex(make_graph([("a", "likes", "b")]))
-    with pytest.raises(ValueError, match="whole relations"):
+    with pytest.raises(ValueError, match="found single edges"):
         index.links(np.array([0]), np.array([1]), HiddenEdges(np.array([0]), np.array([1])))
 
 

@@ -2,7 +2,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tripleshot.graph.trigrams import NUM_CODES, NameTexts, as_texts, code_points, columns, normalise, trigrams
+from tripleshot.graph.trigrams import (
+    NUM_CODES,
+    NameTrigrams,
+    as_texts,
+    code_points,
+    names_and_labels,
+    normalise,
+    trigrams,
+)
 from tripleshot.graph.vocabulary import Vocabulary
 
 TOWNS = Vocabulary.of("entity", ["New York", "York", "England", "Ö"])
@@ -31,7 +39,7 @@ def test_what_utf_8_cannot_say_becomes_a_question_mark():
 
 def test_a_name_and_its_label_count_as_one_text():
     named = Vocabulary.of("entity", ["q1", "q2"], {"q1": "york"})
-    both, apart = trigrams(*map(normalise, columns(named))), trigrams(named.names)
+    both, apart = trigrams(*map(normalise, names_and_labels(named))), trigrams(named.names)
     assert set(apart[0][apart[1] == 0]) < set(both[0][both[1] == 0])
     assert set(trigrams(as_texts("york"))[0]) <= set(both[0][both[1] == 0])
 
@@ -43,14 +51,14 @@ def test_trigrams_are_hashed_to_two_bytes():
 
 
 def test_each_name_has_its_trigrams_once():
-    texts = NameTexts.of(TOWNS)
+    texts = NameTrigrams.of(TOWNS)
     found, owners = trigrams(normalise(TOWNS.names))
     for index in range(len(TOWNS)):
         assert codes(texts, index) == np.unique(found[owners == index]).tolist()
 
 
 def test_names_are_alike_by_their_common_trigrams():
-    texts = NameTexts.of(Vocabulary.of("entity", ["new york", "york", "kent", "york county"]))
+    texts = NameTrigrams.of(Vocabulary.of("entity", ["new york", "york", "kent", "york county"]))
     pairs = [(0, 1), (1, 1), (1, 3), (2, 1)]
     expected = []
     for first, second in pairs:

@@ -63,6 +63,8 @@ class HiddenEdges:
 
     def relations_of(self, rows: IntArray) -> int | npt.NDArray[np.int64]:
         """Return the relation that is hidden from each of these rows, -1 for none: one number if it is the same."""
+        if self.others is not None:
+            raise ValueError("expected whole relations to hide, found single edges")
         if len(self.relations) <= 1:
             return NO_RELATION if self.is_none else int(self.relations[0])
         return self.relations[rows]

@@ -179,11 +179,13 @@ class KnowledgeGraph:
         Ids stay what they are: new entities and relations follow the present ones in order of appearance, heads before
         tails, and have no type and no label.
         """
-        heads, middles, tails = _columns(triples)
+        heads, names, tails = _columns(triples)
         entities = self.entities.with_names(pa.concat_arrays([heads, tails]))
-        relations = self.relations.with_names(middles)
-        added = np.stack([entities.find(heads), relations.find(middles), entities.find(tails)], axis=1)
-        added = added[self._is_new(added, len(entities))]
+        relations = self.relations.with_names(names)
+        added = np.stack([entities.find(heads), relations.find(names), entities.find(tails)], axis=1)
+        _, present, asked = self._compare(added, len(entities))
+        new, first = np.unique(asked, return_index=True)
+        added = added[np.sort(first[~np.isin(new, present)])]
         return KnowledgeGraph(
             entities,
             relations,
@@ -199,21 +201,32 @@ class KnowledgeGraph:
         Raises:
             InputError: a triple that the graph does not have.
         """
-        columns = heads, middles, tails = _columns(triples)
-        found = (self.entities.find(heads), self.relations.find(middles), self.entities.find(tails))
-        dropped = np.stack(found, axis=1)
-        pairs = dropped[:, 0].astype(np.int64) * self.num_entities + dropped[:, 2]
-        near = np.flatnonzero(np.isin(self.pair_keys(), pairs))
-        known = np.stack([self.head_ids[near], self.relation_ids[near], self.tail_ids[near]], axis=1)
-        _, same = np.unique(np.concatenate([known, dropped]), axis=0, return_inverse=True)
-        same = same.ravel()
-        for place in np.flatnonzero(~np.isin(same[len(near) :], same[: len(near)]))[:1].tolist():
+        columns = heads, names, tails = _columns(triples)
+        dropped = np.stack([self.entities.find(heads), self.relations.find(names), self.entities.find(tails)], axis=1)
+        rows, present, asked = self._compare(dropped, self.num_entities)
+        for place in np.flatnonzero(~np.isin(asked, present))[:1].tolist():
             named = ", ".join(repr(column[place].as_py()) for column in columns)
             raise InputError(f"the graph does not have the triple ({named})")
         kept = np.ones(self.num_triples, dtype=bool)
-        kept[near[np.isin(same[: len(near)], same[len(near) :])]] = False
+        kept[rows[np.isin(present, asked)]] = False
         ids = (self.head_ids[kept], self.relation_ids[kept], self.tail_ids[kept])
         return KnowledgeGraph(self.entities, self.relations, *ids, self.types)
+
+    def _compare(
+        self, triples: npt.NDArray[np.int32], num_entities: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Number triples, shape (n, 3), and those of the graph between the same entities: equal triples alike.
+
+        Returns:
+            rows: shape (m,), which of the graph's triples were compared.
+            present: shape (m,), their numbers.
+            asked: shape (n,), the numbers of the triples that were given.
+        """
+        keys = triples[:, 0].astype(np.int64) * num_entities + triples[:, 2]
+        rows = np.flatnonzero(np.isin(self.head_ids.astype(np.int64) * num_entities + self.tail_ids, keys))
+        known = np.stack([column[rows] for column in (self.head_ids, self.relation_ids, self.tail_ids)], axis=1)
+        _, numbers = np.unique(np.concatenate([known, triples]), axis=0, return_inverse=True)
+        return rows, numbers.ravel()[: len(rows)], numbers.ravel()[len(rows) :]
 
     def with_relations(
         self, names: Sequence[str], labels: Mapping[str, str], heads: IntArray, relations: IntArray, tails: IntArray
@@ -239,16 +252,6 @@ class KnowledgeGraph:
             relation_ids=np.concatenate([self.relation_ids, ids[relations]]),
             tail_ids=np.concatenate([self.tail_ids, tails]),
         )
-
-    def _is_new(self, triples: npt.NDArray[np.int32], num_entities: int) -> npt.NDArray[np.bool_]:
-        """Tell which triples, shape (n, 3), are neither here nor earlier among them."""
-        keys = triples[:, 0].astype(np.int64) * num_entities + triples[:, 2]
-        near = np.flatnonzero(np.isin(self.head_ids.astype(np.int64) * num_entities + self.tail_ids, keys))
-        known = np.stack([column[near] for column in (self.head_ids, self.relation_ids, self.tail_ids)], axis=1)
-        _, first = np.unique(np.concatenate([known, triples]), axis=0, return_index=True)
-        is_first = np.zeros(len(known) + len(triples), dtype=bool)
-        is_first[first] = True
-        return is_first[len(known) :]
 
     def with_types(self, types: EntityTypes | None) -> "KnowledgeGraph":
         """Return the same graph with these entity types."""

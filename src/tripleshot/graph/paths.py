@@ -45,16 +45,16 @@ class PairIndex:
     inverses, were not in the graph.
     """
 
-    def __init__(self, graph: KnowledgeGraph, only: tuple[int, int] | None = None) -> None:
+    def __init__(self, graph: KnowledgeGraph, pair: tuple[int, int] | None = None) -> None:
         """Sort the edges by the pairs that they join.
 
         Args:
             graph: the edges.
-            only: the one pair that will be asked about: no other edges are sorted.
+            pair: the one pair that will be asked about, in either direction: no other edges are sorted.
         """
         self.graph = graph
         self._num_entities = max(graph.num_entities, 1)
-        self._entities = None if only is None else np.unique(only)
+        self._entities = None if pair is None else np.unique(pair)
         num_rows = graph.num_entities if self._entities is None else len(self._entities)
         rows, relations, others = _all_edges(graph) if self._entities is None else _edges_of(graph, self._entities)
         keys = rows * self._num_entities + others
@@ -64,9 +64,9 @@ class PairIndex:
         self._edges = np.append(first, len(keys)).astype(np.int64)
         self._rows = np.searchsorted(self._keys, np.arange(num_rows + 1) * self._num_entities)
         self._middles = self._keys % self._num_entities
-        self._only = self._only_relations(first)
+        self._sole_relations = self._sole_relations_of(first)
 
-    def _only_relations(self, first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _sole_relations_of(self, first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the one relation that joins each pair, whatever its direction, or `SEVERAL`."""
         if not len(first):
             return np.empty(0, dtype=np.int64)
@@ -88,7 +88,7 @@ class PairIndex:
         positions, places = arrays.expand(self._edges, rows[found])
         relations = self.relations[positions].astype(np.int64)
         owners = found[places]
-        seen = self.graph.base(relations) != _hidden_from(owners, hidden)
+        seen = self.graph.base(relations) != hidden.relations_of(owners)
         return owners[seen], relations[seen]
 
     def neighbors(
@@ -101,7 +101,7 @@ class PairIndex:
             middles: the neighbor.
         """
         rows, owners = arrays.expand(self._rows, self._row_of(entities))
-        seen = self._only[rows] != _hidden_from(owners, hidden)
+        seen = self._sole_relations[rows] != hidden.relations_of(owners)
         return owners[seen], self._middles[rows[seen]]
 
     def common(self, heads: IntArray, tails: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> CommonNeighbors:
@@ -114,10 +114,11 @@ class PairIndex:
         middles = self._middles[near]
         far = self._find(more[owners], middles)
         kept = (far >= 0) & (middles != heads[owners]) & (middles != tails[owners])
-        unseen = _hidden_from(owners, hidden)
-        kept &= (self._only[near] != unseen) & (self._only[far] != unseen)
+        unseen = hidden.relations_of(owners)
+        kept &= (self._sole_relations[near] != unseen) & (self._sole_relations[far] != unseen)
+        owners, middles, near, far = (column[kept] for column in (owners, middles, near, far))
         turned = is_turned[owners]
-        return CommonNeighbors(owners, middles, np.where(turned, far, near), np.where(turned, near, far)).take(kept)
+        return CommonNeighbors(owners, middles, np.where(turned, far, near), np.where(turned, near, far))
 
     def paths(
         self, common: CommonNeighbors, hidden: HiddenEdges = HiddenEdges.none()
@@ -136,7 +137,7 @@ class PairIndex:
         turns = np.arange(len(places)) - (np.cumsum(lengths) - lengths)[places]
         first = self.relations[starts[places] + turns // widths[places]].astype(np.int64)
         back = self.relations[ends[places] + turns % widths[places]].astype(np.int64)
-        unseen = _hidden_from(common.owners[places], hidden)
+        unseen = hidden.relations_of(common.owners[places])
         seen = (self.graph.base(first) != unseen) & (self.graph.base(back) != unseen)
         return common.owners[places[seen]], first[seen], self.graph.inverse(back)[seen]
 
@@ -144,7 +145,7 @@ class PairIndex:
         """Return the first relation that joins the pair of each row, -1 if all are hidden."""
         positions, owners = arrays.expand(self._edges, np.asarray(rows, dtype=np.int64))
         relations = self.relations[positions].astype(np.int64)
-        seen = self.graph.base(relations) != _hidden_from(owners, hidden)
+        seen = self.graph.base(relations) != hidden.relations_of(owners)
         found, first = np.unique(owners[seen], return_index=True)
         result = np.full(len(rows), NO_RELATION)
         result[found] = relations[seen][first]
@@ -181,7 +182,7 @@ def find_connections(
 
     Parallel relations are connections of their own. Paths that pass through the head or the tail itself are none.
     """
-    index = PairIndex(graph, only=(head, tail))
+    index = PairIndex(graph, pair=(head, tail))
     _, links = index.links(np.array([head]), np.array([tail]))
     common = index.common(np.array([head]), np.array([tail]))
     rarest = common.take(np.lexsort([common.middles, graph.degrees[common.middles]])[:limit])
@@ -193,13 +194,6 @@ def find_connections(
         for middle, (_, one, back) in zip(rarest.middles[steps[:, 0]].tolist(), steps.tolist(), strict=True)
     ]
     return tuple(connections[:limit])
-
-
-def _hidden_from(owners: npt.NDArray[np.int64], hidden: HiddenEdges) -> int | npt.NDArray[np.int64]:
-    """Return the relation that is hidden from the pair that each edge belongs to."""
-    if hidden.others is not None:
-        raise ValueError("an index of pairs hides whole relations, not single edges")
-    return hidden.relations_of(owners)
 
 
 def _all_edges(graph: KnowledgeGraph) -> tuple[npt.NDArray[np.int64], IntArray, IntArray]:

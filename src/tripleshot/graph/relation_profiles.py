@@ -1,4 +1,8 @@
-"""Which relations an entity takes part in: what it is, as far as the graph says, whatever its neighbors are called."""
+"""Relation profiles: which relations each entity takes part in, weighted by TF-IDF, to compare what entities are.
+
+An entity is the document and its relations and their inverses are the terms: a relation that few entities have says
+more. Two entities with similar profiles are of a similar kind, whatever their neighbors are.
+"""
 
 from dataclasses import dataclass
 
@@ -15,12 +19,12 @@ FloatMatrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """The relations of some entities, as rows of different lengths.
+    """The profiles of n entities in a CSR layout.
 
     Attributes:
         offsets: shape (n + 1,), where each entity's relations start and end.
-        relations: inverses past `num_relations`.
-        weights: how much it says, of length one for each entity; rare relations say more.
+        relations: shape (m,), inverses past `num_relations`.
+        weights: shape (m,), TF-IDF: log(1 + edges) times rarity; those of an entity have unit length.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -28,11 +32,11 @@ class Profiles:
     weights: npt.NDArray[np.float64]
 
     def dense(self, num_relations: int) -> FloatMatrix:
-        """Return the weights with a column for each relation and inverse."""
-        laid_out = np.zeros((len(self.offsets) - 1, 2 * num_relations))
-        owners = np.repeat(np.arange(len(laid_out)), np.diff(self.offsets))
-        laid_out[owners, self.relations] = self.weights
-        return laid_out
+        """Return the weights with a column per relation and inverse: shape (n, 2 * num_relations)."""
+        matrix = np.zeros((len(self.offsets) - 1, 2 * num_relations))
+        owners = np.repeat(np.arange(len(matrix)), np.diff(self.offsets))
+        matrix[owners, self.relations] = self.weights
+        return matrix
 
     def similarity(self, others: FloatMatrix) -> FloatMatrix:
         """Return the cosine with each of some dense profiles, shape (n, number of others)."""
@@ -40,7 +44,7 @@ class Profiles:
 
 
 class RelationProfiles:
-    """Knows the relations of every entity, and how often."""
+    """How many edges of each relation every entity has, and the profiles made of these counts."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         """Count the edges of each entity by relation."""

@@ -23,7 +23,7 @@ from tripleshot.graph.trigrams import (
     Texts,
     as_texts,
     code_points,
-    columns,
+    names_and_labels,
     normalise,
     trigrams,
 )
@@ -70,7 +70,7 @@ class Postings:
         lengths, values = [np.zeros(1, dtype=np.int32)], [np.zeros(0, dtype=np.uint16)]
         for first in range(0, len(order), BLOCK_SIZE):
             chosen = pa.array(order[first : first + BLOCK_SIZE])
-            codes, owners = trigrams(*(normalise(column.take(chosen)) for column in columns(entities)))
+            codes, owners = trigrams(*(normalise(column.take(chosen)) for column in names_and_labels(entities)))
             by_code = np.argsort(codes, kind="stable")
             codes, owners = codes[by_code], owners[by_code]
             is_new = np.ones(len(codes), dtype=bool)
@@ -140,7 +140,7 @@ class NameIndex:
     def rank(self, text: str, found: IntArray, limit: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
         """Order these entities by how well they match; return the best with their similarities."""
         kinds, similarities = np.full(len(found), SIMILAR), np.zeros(len(found))
-        called = [column.take(pa.array(found)) for column in columns(self.entities)]
+        called = [column.take(pa.array(found)) for column in names_and_labels(self.entities)]
         normalised = normalise(
             pa.concat_arrays([*called, as_texts(text)])
         )  # in one call: the patterns are compiled once
@@ -189,7 +189,7 @@ class NameIndex:
 
     def _exact(self, text: str) -> IntArray:
         """Return the entity that has this very name, or else those that have this very label."""
-        for column in columns(self.entities):
+        for column in names_and_labels(self.entities):
             found = pc.indices_nonzero(pc.equal(column, as_texts(text)[0])).to_numpy().astype(np.int64)
             if len(found):
                 break

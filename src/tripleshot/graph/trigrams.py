@@ -22,9 +22,9 @@ SPACE = ord(" ")
 Texts = pa.LargeStringArray
 
 
-def columns(entities: Vocabulary) -> list[Texts]:
-    """Return what entities are called: their names and, if there are any, their labels."""
-    return [entities.names] if entities.labels is None else [entities.names, entities.labels]
+def names_and_labels(vocabulary: Vocabulary) -> list[Texts]:
+    """Return the names and, if there are any, the labels."""
+    return [vocabulary.names] if vocabulary.labels is None else [vocabulary.names, vocabulary.labels]
 
 
 def as_texts(text: str) -> Texts:
@@ -65,7 +65,7 @@ def code_points(texts: Texts) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.in
 
 
 @dataclass(frozen=True, eq=False)
-class NameTexts:
+class NameTrigrams:
     """The trigrams of each name, each once; a name and its label count as one text.
 
     Attributes:
@@ -77,12 +77,12 @@ class NameTexts:
     codes: npt.NDArray[np.uint16]
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> "NameTexts":
+    def of(cls, vocabulary: Vocabulary) -> "NameTrigrams":
         """Read all names and labels, some at a time."""
         lengths, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.uint16)]
         for first in range(0, len(vocabulary), BLOCK_SIZE):
             chosen = pa.array(np.arange(first, min(first + BLOCK_SIZE, len(vocabulary))))
-            codes, owners = trigrams(*(normalise(column.take(chosen)) for column in columns(vocabulary)))
+            codes, owners = trigrams(*(normalise(column.take(chosen)) for column in names_and_labels(vocabulary)))
             owners, codes = np.divmod(np.unique(owners.astype(np.int64) * NUM_CODES + codes), NUM_CODES)
             lengths.append(np.bincount(owners, minlength=len(chosen)))
             found.append(codes.astype(np.uint16))

@@ -56,7 +56,7 @@ class Layout:
 def read_delimited(
     path: Path, header: bool | None = None, delimiter: str | None = None, columns: Sequence[str] | None = None
 ) -> KnowledgeGraph:
-    """Read a file with one triple a line; see `read_graph` for what is accepted."""
+    """Read a file with one triple per line; see `read_graph` for what is accepted."""
     layout = find_layout(path, header, delimiter, columns)
     encoded = _read_without_blanks(path, layout)
     # What Arrow needed on the way is more than what is left; without this it stays with the process.

@@ -54,17 +54,21 @@ def encode_names(heads: pa.ChunkedArray, relations: pa.ChunkedArray, tails: pa.C
     )
 
 
-def encode_ids(entities: Vocabulary, relations: Vocabulary, heads: Ids, middles: Ids, tails: Ids) -> Encoded:
-    """Make a graph of triples that are numbered already; `middles` are relation ids."""
+def encode_ids(entities: Vocabulary, relations: Vocabulary, head_ids: Ids, relation_ids: Ids, tail_ids: Ids) -> Encoded:
+    """Make a graph of triples that are numbered already."""
     blank_entities, blank_relations = _blank_ids(entities), _blank_ids(relations)
     first_blank = None
     if len(blank_entities) or len(blank_relations):
-        blank = np.isin(heads, blank_entities) | np.isin(middles, blank_relations) | np.isin(tails, blank_entities)
+        blank = (
+            np.isin(head_ids, blank_entities)
+            | np.isin(relation_ids, blank_relations)
+            | np.isin(tail_ids, blank_entities)
+        )
         first_blank = int(np.argmax(blank)) if blank.any() else None
-    repeats = find_repeats(heads, middles, tails, len(entities), len(relations))
+    repeats = find_repeats(head_ids, relation_ids, tail_ids, len(entities), len(relations))
     if len(repeats):
-        heads, middles, tails = (np.delete(column, repeats) for column in (heads, middles, tails))
-    graph = KnowledgeGraph(entities, relations, heads, middles, tails)
+        head_ids, relation_ids, tail_ids = (np.delete(column, repeats) for column in (head_ids, relation_ids, tail_ids))
+    graph = KnowledgeGraph(entities, relations, head_ids, relation_ids, tail_ids)
     return Encoded(graph, len(repeats), int(repeats[0]) if len(repeats) else None, first_blank)
 
 
@@ -91,12 +95,14 @@ def _blank_ids(vocabulary: Vocabulary) -> npt.NDArray[np.int64]:
     return np.flatnonzero(blank.to_numpy(zero_copy_only=False))
 
 
-def find_repeats(heads: Ids, middles: Ids, tails: Ids, num_entities: int, num_relations: int) -> npt.NDArray[np.int64]:
+def find_repeats(
+    head_ids: Ids, relation_ids: Ids, tail_ids: Ids, num_entities: int, num_relations: int
+) -> npt.NDArray[np.int64]:
     """Return, in order, the rows that repeat an earlier row; the keys of triples may exceed 64 bits."""
-    keys = heads.astype(np.int64) * num_relations + middles
+    keys = head_ids.astype(np.int64) * num_relations + relation_ids
     if num_entities * num_relations * num_entities >= 2**63:
         keys = np.unique(keys, return_inverse=True)[1]
-    keys = keys * num_entities + tails
+    keys = keys * num_entities + tail_ids
     ordered = np.sort(keys)
     if not (ordered[1:] == ordered[:-1]).any():
         return np.empty(0, dtype=np.int64)

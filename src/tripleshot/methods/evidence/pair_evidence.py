@@ -15,7 +15,7 @@ from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import CommonNeighbors, PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
-from tripleshot.graph.trigrams import NameTexts
+from tripleshot.graph.trigrams import NameTrigrams
 from tripleshot.methods.evidence.path_rules import PathRules, find_joining_paths, mine_path_rules
 from tripleshot.methods.evidence.walks import ThreeStepWalks
 
@@ -59,7 +59,7 @@ class EvidenceIndex:
     def __init__(self, graph: KnowledgeGraph, text: bool = False) -> None:
         """Build the indexes."""
         self.graph = graph
-        self.names = NameTexts.of(graph.entities) if text else None
+        self.names = NameTrigrams.of(graph.entities) if text else None
         self.pairs = PairIndex(graph)
         self.profiles = RelationProfiles(graph)
         self.walks = ThreeStepWalks(graph, self.pairs, self.profiles)
@@ -248,7 +248,7 @@ class PairEvidence:
         return np.stack([self._names.similarity(np.full(len(entities), other), entities) for other in others], axis=1)
 
     @property
-    def _names(self) -> NameTexts:
+    def _names(self) -> NameTrigrams:
         if self.index.names is None:
             raise ValueError("names are not indexed: EvidenceIndex was made without text")
         return self.index.names

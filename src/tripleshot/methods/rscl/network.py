@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.trigrams import NUM_CODES, NameTexts
+from tripleshot.graph.trigrams import NUM_CODES, NameTrigrams
 from tripleshot.methods.rscl.contexts import ContextBatch, TokenBatch
 from tripleshot.methods.rscl.tokens import NUM_SPECIAL, PAD, RELATION, Tokens
 from tripleshot.methods.rscl.transformer import Encoder, Packing, PooledDropout
@@ -146,7 +146,7 @@ class TextEncoder(nn.Module):
     def __init__(self, graph: KnowledgeGraph, tokens: Tokens, width: int) -> None:
         """Start at random; names are not kept with the weights but read from the graph."""
         super().__init__()
-        relations, entities = NameTexts.of(graph.relations), NameTexts.of(graph.entities)
+        relations, entities = NameTrigrams.of(graph.relations), NameTrigrams.of(graph.entities)
         of_relations = np.diff(relations.offsets)
         nameless = np.zeros(tokens.num_tasks, dtype=np.int64)
         lengths = [np.zeros(1 + NUM_SPECIAL, dtype=np.int64), of_relations, of_relations, nameless]
