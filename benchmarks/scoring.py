@@ -110,12 +110,12 @@ def score_sets(ours: RSCLMethod, plain: PlainMethod, dataset: FewShotDataset, sh
 
 def largest_difference(ours: RSCLMethod, plain: PlainMethod, dataset: FewShotDataset, shots: int) -> float:
     """Return by how much scores differ at most, over some candidates of a query of each test relation."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     largest = 0.0
     for task in dataset.test:
         head = int(task.queries(shots)[0, 0])
         pool = dataset.candidates(task)
-        tails = chance.choice(pool, min(64, len(pool)), replace=False)
+        tails = rng.choice(pool, min(64, len(pool)), replace=False)
         scores = [method.score(task.support(shots), head, tails) for method in (ours, plain)]
         largest = max(largest, float(np.abs(scores[0] - scores[1]).max()))
     return largest

@@ -3,6 +3,7 @@
 Methods know no trainer and no folder. `training.fit` runs their stages; `training.runs` reads and writes what is kept.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -204,9 +205,12 @@ class TrainableMethod(ABC, Generic[SettingsType, ModuleType]):
 
 
 def find_device(name: str) -> "torch.device":
-    """Return a device that is there: a name that torch knows may still be none of this machine."""
+    """Return a device that is there, ready for training: a name that torch knows may still be none of this machine."""
     import torch
 
+    # Batches have a new shape at every step, and oneDNN keeps a kernel for each of the last 1,024 shapes: many
+    # gigabytes. It reads this when it is first used.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:

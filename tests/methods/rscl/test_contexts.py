@@ -160,7 +160,7 @@ def test_a_hidden_relation_is_nowhere_in_the_context(triples, sizes, seed):
     assert not np.isin(contexts.tokens, forbidden).any()
 
 
-def test_without_chance_the_same_context_comes_every_time_and_with_it_another():
+def test_without_a_generator_the_same_context_comes_every_time_and_with_one_another():
     graph = make_graph([("a", f"r{i}", f"b{i}") for i in range(30)] + [("c", "r0", "d")])
     extractor = extractor_of(graph)
     heads, tails = graph.entities.ids(["a"] * 20), graph.entities.ids(["d"] * 20)

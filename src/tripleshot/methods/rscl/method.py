@@ -64,8 +64,7 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
         A run that sees the train tasks as edges can start from one that did not.
         """
         if not isinstance(start, TrainedWeights) or start.names is None or not start.names.begins(self.graph):
-            source = start.source
-            raise InputError(f"{source}: was not trained on the entities and relations of {self.dataset.name}")
+            raise InputError(f"{start.source}: was not trained on the entities and relations of {self.dataset.name}")
         module = self.module
         roles, module.roles = module.roles, None
         rows = {"elements.weight": trained_rows(self.tokens, self.graph, start.names, same_tasks=True)}

@@ -27,11 +27,11 @@ TO_MASK, TO_OTHER = 0.8, 0.1  # of the chosen tokens; the others stay as they ar
 
 
 @dataclass(frozen=True, eq=False)
-class Masked:
-    """A batch with tokens hidden.
+class MaskedBatch:
+    """Contexts with tokens that are hidden.
 
     Attributes:
-        batch: what the model sees.
+        batch: what the network sees.
         chosen: shape (n, 4p + 3), true where the true token has to be predicted.
         targets: shape (num_chosen,), the true tokens, row by row.
     """
@@ -41,7 +41,7 @@ class Masked:
     targets: Tensor
 
 
-def mask(batch: ContextBatch, tokens: Tokens, relations: Tensor, shares: MaskingShares) -> Masked:
+def mask(batch: ContextBatch, tokens: Tokens, relations: Tensor, shares: MaskingShares) -> MaskedBatch:
     """Hide 15% of the tokens: 80% of them behind [MASK], 10% behind a random token of their kind, 10% not at all.
 
     The relation is not among them: it is shown, or asked for by the token that stands for every few-shot relation. The
@@ -58,9 +58,9 @@ def mask(batch: ContextBatch, tokens: Tokens, relations: Tensor, shares: Masking
     slot = 2 * batch.max_neighbors + 1
     chosen = (torch.rand(original.shape, device=original.device) < MASKED_SHARE) & (original != PAD)
     chosen[:, slot] = False
-    fate = torch.rand(original.shape, device=original.device)
-    seen = torch.where(chosen & (fate < TO_MASK), MASK, original)
-    to_other = chosen & (fate >= 1 - TO_OTHER)
+    draw = torch.rand(original.shape, device=original.device)
+    seen = torch.where(chosen & (draw < TO_MASK), MASK, original)
+    to_other = chosen & (draw >= 1 - TO_OTHER)
     is_entity = original >= tokens.first_entity
     seen = torch.where(to_other & is_entity, torch.randint_like(original, tokens.first_entity, len(tokens)), seen)
     if tokens.first_entity > NUM_SPECIAL:
@@ -73,7 +73,7 @@ def mask(batch: ContextBatch, tokens: Tokens, relations: Tensor, shares: Masking
     truth[:, slot] = relations
     seen[:, slot] = torch.where(asked, RELATION, relations)
     chosen[:, slot] = asked
-    return Masked(replace(batch, tokens=seen), chosen, truth[chosen])
+    return MaskedBatch(replace(batch, tokens=seen), chosen, truth[chosen])
 
 
 def _hide_ends(batch: ContextBatch, shares: MaskingShares) -> tuple[Tensor, Tensor, ContextBatch]:
@@ -95,7 +95,7 @@ def _hide_ends(batch: ContextBatch, shares: MaskingShares) -> tuple[Tensor, Tens
     return masked_head, masked_tail, replace(batch, tokens=tokens, roles=roles)
 
 
-def masking_loss(model: RSCL, masked: Masked, tokens: Tokens, num_sampled: int) -> Tensor:
+def masking_loss(model: RSCL, masked: MaskedBatch, tokens: Tokens, num_sampled: int) -> Tensor:
     """Return the cross entropy of the hidden tokens, entities among entities and relations among relations.
 
     The classifier is tied to the element embeddings. `num_sampled` entities are drawn to stand for all of them; 0 takes
@@ -151,9 +151,8 @@ class PretrainingTriples:
     def __init__(self, dataset: FewShotDataset, tokens: Tokens, task_share: float) -> None:
         """Lay the triples of the train tasks end to end; without a background they are all there is."""
         self.graph, self.tokens = dataset.graph, tokens
-        edges = {name: index for index, name in enumerate(self.graph.relations.names.to_pylist())}
         sizes = [len(task.pairs) for task in dataset.train]
-        relations = np.array([edges.get(task.name, -1) for task in dataset.train], dtype=np.int64)
+        relations = self.graph.relations.find([task.name for task in dataset.train]).astype(np.int64)
         own = tokens.first_task + np.arange(len(sizes))
         self.pairs = np.concatenate([np.empty((0, 2), np.int64), *(task.pairs for task in dataset.train)])
         self.relations = np.repeat(relations, sizes)

@@ -4,12 +4,7 @@ Post-norm blocks as in BERT (paper, section IV-B: "L stacked transformer blocks"
 works: each head has the width rounded up, and an output projection brings it back.
 """
 
-import os
 from dataclasses import dataclass
-
-# Packed batches have a new shape at every step, and oneDNN keeps a kernel for each of the last 1,024 shapes: many
-# gigabytes. It reads this when it is first used.
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 
 import torch
 from torch import Tensor, nn
@@ -24,8 +19,8 @@ POOL_STEPS = 500
 class PooledDropout(nn.Module):
     """Dropout whose masks are cut out of a pool of random draws, each at a random place.
 
-    Drawing fresh numbers is the dearest elementwise operation on a CPU; a slice of a pool that stays in the cache
-    costs a multiplication. The pool follows from the step alone, so that a resumed run goes on with the same one.
+    Drawing fresh numbers is the slowest elementwise operation on a CPU; a slice of a pool that stays in the cache
+    costs a multiplication. The pool follows from the step alone, so that a resumed run continues with the same one.
     """
 
     def __init__(self, rate: float) -> None:
@@ -99,15 +94,15 @@ class Block(nn.Module):
 
     def forward(self, tokens: Tensor, packing: Packing, read: Tensor | None = None) -> Tensor:
         """Return new states of the packed tokens, or only of those at `read` (positions among the packed tokens)."""
-        asking = tokens if read is None else tokens[read]
+        querying = tokens if read is None else tokens[read]
         rows = packing.rows if read is None else packing.rows[read]
-        queries, places = _lay_out(self.query(asking), rows, packing, keep_slots=read is None)
+        queries, places = _lay_out(self.query(querying), rows, packing, keep_slots=read is None)
         keys, values = _lay_out(self.key_value(tokens), packing.rows, packing, keep_slots=True)[0].chunk(2, dim=-1)
         attended = functional.scaled_dot_product_attention(
             self._split(queries), self._split(keys), self._split(values), attn_mask=packing.mask
         )
-        mixed = attended.transpose(1, 2).flatten(0, 1).flatten(1)[places]  # (len(asking), inner)
-        states = self.attention_norm(asking + self.dropout(self.attention_output(mixed)))
+        mixed = attended.transpose(1, 2).flatten(0, 1).flatten(1)[places]  # (len(querying), inner)
+        states = self.attention_norm(querying + self.dropout(self.attention_output(mixed)))
         forwarded = self.narrow(functional.gelu(self.widen(states)))
         return self.output_norm(states + self.dropout(forwarded))
 

@@ -35,9 +35,7 @@ typedef vector anywhere __attribute__((aligned(4), may_alias)); /* a vector that
 typedef int64_t count;
 
 /* A linear layer or a norm, as torch keeps it: weight of shape (out, in) or (width,), and bias. */
-typedef struct {
-    const float *weight, *bias;
-} layer;
+typedef struct { const float *weight, *bias; } layer;
 
 /* A block's layers in the order in which `native/__init__.py` lists them. */
 typedef struct {
@@ -50,10 +48,7 @@ typedef struct {
 } shape;
 
 /* A matrix of features by tokens. */
-typedef struct {
-    float *at;
-    count stride;
-} states;
+typedef struct { float *at; count stride; } states;
 
 /* Which tokens belong together: keys[c] to keys[c + 1] are context c's, and of those that ask, queries[c] and on. */
 typedef struct {
