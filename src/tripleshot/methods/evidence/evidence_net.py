@@ -130,9 +130,9 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
     """Weighs what joins two entities: links, paths, walks, examples, similarity.
 
     From RSCL ("Learning Relation-Specific Representations for Few-shot Knowledge Graph Completion", arXiv 2203.11639)
-    it takes how it is trained: episodes of many relations, each with examples of its own, which a relation that was
-    never seen is then asked like. It does not read the contexts around each entity (section IV-A of the paper), and
-    compares true and wrong tails by a softmax over all of them in place of the paper's margin.
+    it takes how it is trained: in episodes, each about one of many relations, with a support and queries of its own, as
+    an unseen relation is asked about later. It does not encode the contexts around entities (section IV-A of the
+    paper), and its loss is a softmax over true and wrong tails in place of the margin of equation 19.
     """
 
     Settings = EvidenceNetSettings
