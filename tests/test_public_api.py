@@ -1,5 +1,6 @@
 """The public API, as a user meets it: names, an example from end to end, and types that a checker sees."""
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,10 @@ def test_every_public_name_is_there_and_documented():
     assert ts.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="has no attribute 'answerer'"):
         _ = ts.answerer
+
+
+def test_the_package_logs_and_leaves_it_to_others_to_show_it():
+    assert [type(handler) for handler in logging.getLogger("tripleshot").handlers] == [logging.NullHandler]
 
 
 def test_importing_the_package_draws_in_nothing_heavy():

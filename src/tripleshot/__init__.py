@@ -6,6 +6,7 @@
 Azerbaijan
 """
 
+import logging
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from tripleshot.methods.protocol import Method
 
 __version__ = version("tripleshot")
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # what is said is shown by who installs a handler
 
 __all__ = [
     "Answers",

@@ -1,5 +1,6 @@
 """Training into a folder: what a run leaves behind, and what a start that fails does not."""
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -100,6 +101,19 @@ def test_test_tasks_are_never_looked_at(tiny):
     for method, dataset in zip(methods, (tiny, replace(tiny, test=())), strict=True):
         fit(method, dataset, SHOTS)
     np.testing.assert_array_equal(scores(methods[0], tiny), scores(methods[1], tiny))
+
+
+def test_a_training_and_what_became_of_it_is_said_to_the_logger(tiny, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "tripleshot")
+    dataset = replace(tiny, valid=(*tiny.valid, *tiny.train))
+    method = train_run("transe", dataset, SHOTS, tmp_path, settings=TRANSE)
+    calibrate_run(method, dataset, SHOTS, tmp_path)
+    load_run(tmp_path, dataset)
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0] == "training TransE on tiny, 3-shot"
+    assert any(text.startswith("the weights of step ") for text in said)
+    assert any(text.startswith("calibrated on ") for text in said)
+    assert said[-1] == f"loaded transe, 3-shot, from {tmp_path}"
 
 
 def test_a_run_is_calibrated_on_its_valid_tasks(tiny, tmp_path):

@@ -1,6 +1,7 @@
 """The trainer: stages, validation, patience, resume to the bit, and what is left when it is killed."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -95,7 +96,7 @@ def test_a_stopped_and_resumed_run_ends_like_one_that_was_not(tmp_path, stop_at)
     whole, made = trainer(tmp_path / "whole")
     made.run()
     _, stopped = trainer(tmp_path / "run", stop_at=stop_at)
-    with pytest.raises(StoppedError, match="--resume goes on"):
+    with pytest.raises(StoppedError, match=r"resume the run to go on \(--resume\)"):
         stopped.run()
     module, resumed = trainer(tmp_path / "run")
     resumed.run(resume=True)
@@ -150,6 +151,27 @@ def test_an_unwritable_folder_is_one_clear_error(tmp_path):
     (tmp_path / "run").write_text("a file in the way")
     with pytest.raises(TripleshotError, match="cannot be written"):
         made.run()
+
+
+def test_what_happens_is_said_to_the_logger(tmp_path, caplog):
+    caplog.set_level(logging.DEBUG, "tripleshot")
+    options = TrainerOptions(validate_every=10, patience=2, checkpoint_every=7)
+    trainer(tmp_path / "run", scores=(0.1, 0.5, 0.3, 0.2), steps=100, options=options)[1].run()
+    said = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
+    assert said == [
+        "stage first begins at step 0: 10 steps",
+        "stage first ends at step 10",
+        "stage second begins at step 0: 100 steps",
+        "second, step 10: valid MRR 0.1000, the best so far",
+        "second, step 20: valid MRR 0.5000, the best so far",
+        "second, step 30: valid MRR 0.3000",
+        "second, step 40: valid MRR 0.2000",
+        "stage second ends at step 40: no better in 2 validations",
+    ]
+    details = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]
+    assert "checkpoint at first, step 7" in details
+    assert f"best weights kept in {tmp_path / 'run'}" in details
+    assert {record.name for record in caplog.records} == {"tripleshot.training.trainer"}
 
 
 def test_a_checkpoint_is_no_pickle(tmp_path):

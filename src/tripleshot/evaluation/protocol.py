@@ -4,6 +4,7 @@ As published since GMatching: per relation, the first K triples are the support 
 tail is ranked among the candidates that are not known to be true as well; metrics are plain means over all queries.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,6 +23,8 @@ from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.ranks import HITS_AT, Ranks, Summary, rank_among, summarize
 from tripleshot.methods.protocol import Scorer
 from tripleshot.tables import Tabular
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +145,9 @@ def evaluate(
     optimistic, pessimistic, sizes = np.concatenate(ranked, axis=1)
     names = tuple(task.name for task in tasks)
     ranks = Ranks(relations, queries[:, 0], queries[:, 1], optimistic, pessimistic, sizes.astype(np.int64), names)
-    return Evaluation(dataset, split, shots, ranks, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    logger.debug("ranked %d queries of %s %s, %d-shot, in %.1f s", total, dataset.name, split, shots, seconds)
+    return Evaluation(dataset, split, shots, ranks, seconds)
 
 
 def _check_model(model: Scorer, dataset: FewShotDataset) -> None:

@@ -5,6 +5,7 @@ train, on the same machine. A comparison that was interrupted goes on where it w
 """
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -24,6 +25,8 @@ from tripleshot.training.fit import train_run
 from tripleshot.training.log import LOG, describe_training, read_log
 from tripleshot.training.runs import CONFIG, load_config, require_same_data
 from tripleshot.training.trainer import StoppedError, TrainingCallback
+
+logger = logging.getLogger(__name__)
 
 QUERY_SEED = 0  # a sample of the queries is the same for every cell, so that figures can be compared
 
@@ -147,6 +150,7 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
     folder = plan.folder(cell)
     if (folder / RESULT).exists():
         _require_same(plan, cell, dataset)
+        logger.info("%s is finished already", cell)
         return _read_result(plan, folder)
     if find_method(cell.method).learns:
         method, training = train_cell(plan, cell, dataset, reporter)
@@ -163,6 +167,7 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
         **({"sample": plan.queries} if plan.queries else {}),
     }
     write_json(document, folder / RESULT)
+    logger.info("%s: %s MRR %.4f", cell, plan.split, evaluation.mrr)
     return document
 
 

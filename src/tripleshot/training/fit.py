@@ -3,6 +3,7 @@
 One function for the command line, for comparisons and for Python.
 """
 
+import logging
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,6 +31,8 @@ from tripleshot.training.runs import (
     save_names,
 )
 from tripleshot.training.trainer import CHECKPOINT, Trainer, TrainerOptions, TrainingCallback
+
+logger = logging.getLogger(__name__)
 
 VALID_SEED = 0  # the valid queries of a validation are the same for every run, so that their curves can be compared
 
@@ -122,13 +125,22 @@ def calibrate_run(
     """Measure on the valid tasks how far scores can be trusted, and keep it with the run; None if they are too few."""
     max_scores = MAX_SCORES if isinstance(method, TrainableMethod) else 10 * MAX_SCORES
     calibration = calibrate(method, dataset, shots, max_scores, progress=progress)
-    if calibration is not None and folder is not None:
+    if calibration is None:
+        logger.info("not calibrated: the valid tasks are too few")
+        return None
+    asked = (calibration.num_questions, calibration.num_tasks)
+    logger.info("calibrated on %d questions of %d valid tasks, error %.3f", *asked, calibration.calibration_error)
+    if folder is not None:
         save_calibration(calibration, folder)
     return calibration
 
 
 def _prepare(method: Method, dataset: FewShotDataset, shots: int, folder: Path | None, resume: bool) -> list[Stage]:
     check_shots(shots)
+    name, verb = type(method).__name__, "training" if isinstance(method, TrainableMethod) else "preparing"
+    if rank() == 0:
+        logger.info("%s %s on %s, %d-shot", verb, name, dataset.name, shots)
+        logger.debug("settings of %s: %s", name, settings_of(method))
     method.prepare(dataset, shots)
     if not isinstance(method, TrainableMethod):
         return []
@@ -136,6 +148,7 @@ def _prepare(method: Method, dataset: FewShotDataset, shots: int, folder: Path |
     start = getattr(method.settings, "pretrained", "")
     if start and not is_begun:
         method.start_from(load_start(method.starts_from, Path(start), dataset))
+        logger.info("%s starts from %s", name, start)
     return method.stages()
 
 
@@ -172,7 +185,9 @@ def _run_stages(
             options=replace(options, budget=budget),
             callback=callback,
         )
-        trainer.run(resume)
+        progress = trainer.run(resume)
+        if progress.best_mrr >= 0 and rank() == 0:
+            logger.info("the weights of step %d are kept, valid MRR %.4f", progress.best_step, progress.best_mrr)
         load_weights(module, kept)
     method.clear_cache()
     module.eval()

@@ -1,4 +1,4 @@
-"""The log of a training: one JSON object a line, in a file that anyone can read."""
+"""The log of a training: one JSON object per line, in a file that anyone can read."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def shorten_log(path: Path, stages: list[str], stage: int, step: int) -> None:
 
 
 def describe_training(folder: Path) -> dict[str, Any]:
-    """Return how long a run trained, and what dev said at which step.
+    """Return how long a run trained, and its MRR on the valid tasks at each validation.
 
     `seconds` are those of the steps alone. A run with a budget of time also says what it `spent` of it, validations and
     checkpoints included.

@@ -6,6 +6,7 @@ evaluation, a resumed training) refuses another hash.
 """
 
 import json
+import logging
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ from tripleshot.methods.trainable import (
     TrainedWeights,
     Vectors,
 )
+
+logger = logging.getLogger(__name__)
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.arrow"
@@ -169,7 +172,9 @@ def load_run(
         require_same_data(config, dataset)
     elif find_method(config.method).learns:
         require_known_names(config, dataset, folder)
-    return restore_method(config, folder, dataset, device), config
+    method = restore_method(config, folder, dataset, device)
+    logger.info("loaded %s, %d-shot, from %s", config.method, config.shots, folder)
+    return method, config
 
 
 def restore_method(config: RunConfig, folder: Path, dataset: FewShotDataset, device: str = "cpu") -> Method:

@@ -5,6 +5,7 @@ generators, all of which are in the checkpoint: a run that was stopped and resum
 bit, as one that was not (one thread, one process).
 """
 
+import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ from tripleshot.training.optimization import learning_rate, make_optimizers
 
 CHECKPOINT = "checkpoint.safetensors"
 LOG_EVERY = 100
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Trainer:
             stages: what it goes through.
             folder: where checkpoint and log are written.
             seed: of everything random.
-            validate: returns the dev MRR of the current weights.
+            validate: returns the MRR of the current weights on the valid tasks.
             keep: saves the current weights as the best.
             options: intervals and patience.
             callback: is told about every step.
@@ -112,20 +115,21 @@ class Trainer:
         self.optimizers: list[torch.optim.Optimizer] = []
         self._ticked = 0.0
         self._asked_to_stop = False
-        self._leads = rank() == 0
+        self._is_leader = rank() == 0
 
     def run(self, resume: bool = False) -> TrainingProgress:
         """Train to the end, from the beginning or from the last checkpoint."""
         path = self.folder / CHECKPOINT
         if resume and path.exists():
             self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.rng)
-            if self._leads:
+            self._say(logging.INFO, "resuming at %s", self._position())
+            if self._is_leader:
                 names = [stage.name for stage in self.stages]
                 shorten_log(self.folder / LOG, names, self.progress.stage, self.progress.step)
         else:
             torch.manual_seed(self.seed + rank())
             self.optimizers = self._optimizers_of(0)
-            if self._leads:
+            if self._is_leader:
                 write_log(self.folder / LOG, None)
         with self._stopping_gently():
             while not self.progress.finished:
@@ -135,6 +139,8 @@ class Trainer:
 
     def _run_stage(self, stage: Stage) -> None:
         state = self.progress
+        limit = f"{self.options.budget:,.0f} s for all stages" if self.options.budget else f"{stage.steps:,} steps"
+        self._say(logging.INFO, "stage %s begins at step %d: %s", stage.name, state.step, limit)
         self.module.train()
         losses_of = wrap_ddp(self.module, stage.losses)
         budget = Budget(self.stages, state, self.options.validate_every, self.options.budget)
@@ -157,7 +163,7 @@ class Trainer:
             if stop or state.step % self.options.checkpoint_every == 0:
                 self._save()
             if stop:
-                raise StoppedError(f"stopped at step {state.step} of {stage.name}; --resume goes on from there")
+                raise StoppedError(f"stopped at step {state.step} of {stage.name}; resume the run to go on (--resume)")
         self._finish_stage(stage)
 
     def _tick(self) -> float:
@@ -170,7 +176,7 @@ class Trainer:
         return elapsed
 
     def _tell(self, stage: Stage, losses: dict[str, float]) -> None:
-        if self.callback and self._leads:
+        if self.callback and self._is_leader:
             state = self.progress
             where = (stage.name, stage.steps, state.step)
             self.callback(TrainingUpdate(*where, losses, state.best_mrr, state.spent, self.options.budget))
@@ -197,16 +203,19 @@ class Trainer:
     def _validate(self, position: float) -> None:
         state = self.progress
         self.module.eval()
-        mrr = broadcast(self.validate() if self._leads else 0.0)
+        mrr = broadcast(self.validate() if self._is_leader else 0.0)
         self.module.train()
         state.validating += self._tick()
         state.validations += 1
         state.validated_at = position
         self._log({"valid_mrr": mrr})
-        if mrr > state.best_mrr:
+        is_best = mrr > state.best_mrr
+        self._say(logging.INFO, "%s: valid MRR %.4f%s", self._position(), mrr, ", the best so far" if is_best else "")
+        if is_best:
             state.best_mrr, state.best_step, state.worse_in_a_row = mrr, state.step, 0
-            if self._leads:
+            if self._is_leader:
                 self.keep()
+            self._say(logging.DEBUG, "best weights kept in %s", self.folder)
         else:
             state.worse_in_a_row += 1
 
@@ -216,7 +225,9 @@ class Trainer:
     def _finish_stage(self, stage: Stage) -> None:
         self.progress.loss_sums, self.progress.loss_count = {}, 0
         self._log({"finished": stage.name})
-        if stage.keep_as and self._leads:
+        early = f": no better in {self.options.patience} validations" if self._has_lost_patience(stage) else ""
+        self._say(logging.INFO, "stage %s ends at step %d%s", stage.name, self.progress.step, early)
+        if stage.keep_as and self._is_leader:
             save_weights(self.module, self.folder, stage.keep_as)
         if self.progress.stage + 1 < len(self.stages):
             self.progress.stage += 1
@@ -225,7 +236,7 @@ class Trainer:
             self.optimizers = self._optimizers_of(self.progress.stage)
         else:
             self.progress.finished = True
-            if self.progress.best_mrr < 0 and self._leads:
+            if self.progress.best_mrr < 0 and self._is_leader:
                 self.keep()
         self._save()
 
@@ -233,11 +244,20 @@ class Trainer:
         return make_optimizers(self.module, self.stages[stage].optimizer, self.stages[stage].learning_rate)
 
     def _save(self) -> None:
-        if self._leads:
+        if self._is_leader:
             save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.rng, self.progress)
+            self._say(logging.DEBUG, "checkpoint at %s", self._position())
+
+    def _say(self, level: int, text: str, *values: object) -> None:
+        """Tell the logger, in one process only."""
+        if self._is_leader:
+            logger.log(level, text, *values)
+
+    def _position(self) -> str:
+        return f"{self.stages[self.progress.stage].name}, step {self.progress.step}"
 
     def _log(self, row: dict[str, object]) -> None:
-        if not self._leads:
+        if not self._is_leader:
             return
         state = self.progress
         stage = self.stages[state.stage].name
