@@ -1,4 +1,4 @@
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ from tripleshot.answering.models import train
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.evaluation.calibration import CALIBRATION
 from tripleshot.evaluation.protocol import evaluate
-from tripleshot.methods import find_method
+from tripleshot.methods import find_method, settings_of
 from tripleshot.training.runs import CONFIG
 
 SHOTS = 3
@@ -25,14 +25,14 @@ def data(tiny, tmp_path_factory):
     return dataset, folder
 
 
-def tiny_preset(name):
-    return {"preset": "tiny"} if find_method(name).learns else {}
+def preset(name):
+    return "tiny" if find_method(name).learns else "fast"
 
 
 @pytest.fixture(scope="module", params=METHODS)
 def run(request, data, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param) / "run"
-    train(request.param, data[1], shots=SHOTS, folder=folder, **tiny_preset(request.param))
+    train(request.param, data[1], shots=SHOTS, folder=folder, preset=preset(request.param))
     return folder
 
 
@@ -43,7 +43,7 @@ def scores(model, dataset):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_model_in_memory_can_be_saved_and_loaded_anywhere(data, tmp_path, monkeypatch, name):
     dataset, _ = data
-    model = train(name, dataset, shots=SHOTS, **tiny_preset(name))
+    model = train(name, dataset, shots=SHOTS, preset=preset(name))
     model.save(tmp_path / "kept")
     monkeypatch.chdir("/")
     again = load(tmp_path / "kept")
@@ -64,7 +64,7 @@ def test_a_run_on_disk_is_what_was_trained(run, data):
 
 def test_settings_are_the_presets_but_for_those_given(data):
     model = train("evidence-net", data[0], shots=SHOTS, preset="tiny", settings={"hidden_width": 7})
-    assert asdict(model.method.settings)["hidden_width"] == 7
+    assert settings_of(model.method)["hidden_width"] == 7
     with pytest.raises(InputError, match="evidence-net has no setting wdith"):
         train("evidence-net", data[0], settings={"wdith": 7})
 

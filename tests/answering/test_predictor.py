@@ -146,8 +146,9 @@ def test_candidates_are_open_all_or_of_given_types(predictor):
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused_by_name(tiny, heads, choices, message):
+    asked = {"examples": [("person:0", "city:0")], **choices}
     with pytest.raises(InputError, match=message):
-        Predictor(tiny.graph).predict(heads, **{"examples": [("person:0", "city:0")], **choices})
+        Predictor(tiny.graph).predict(heads, **asked)
 
 
 @pytest.mark.parametrize(
