@@ -28,7 +28,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from measuring import OURS, SHOTS, data_parser, describe_machine, prepare
+from measuring import OURS, SHOTS, data_parser, describe_machine, load_data
 from tripleshot.datasets.negatives import TrainingTriples, collect_triples
 from tripleshot.evaluation.results import write_json
 from tripleshot.methods.embedding.method import RESCAL, ComplEx, DistMult, TransE, TransH, TransR
@@ -165,7 +165,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", module=THEIRS)
     logging.getLogger(THEIRS).setLevel(logging.ERROR)
     memory = memory_of(sys.argv[1:])
-    dataset = prepare(arguments)
+    dataset = load_data(arguments)
     triples, num_entities = collect_triples(dataset, SHOTS), dataset.graph.num_entities
     steps = arguments.steps or -(-len(triples.heads) // arguments.batch_size)
     same = {name: getattr(arguments, name) for name in ("batch_size", "num_negatives", "width", "optimizer")}

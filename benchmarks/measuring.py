@@ -39,7 +39,7 @@ def data_parser(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def prepare(arguments: argparse.Namespace) -> FewShotDataset:
+def load_data(arguments: argparse.Namespace) -> FewShotDataset:
     """Set the threads and load the data."""
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -71,7 +71,7 @@ def synthetic_dataset(
     return FewShotDataset("synthetic", graph, tuple(tasks[:51]), tuple(tasks[51:56]), tuple(tasks[56:]))
 
 
-def prepared(dataset: FewShotDataset, settings: RSCLSettings, shots: int = 5) -> RSCLMethod:
+def untrained_method(dataset: FewShotDataset, settings: RSCLSettings, shots: int = 5) -> RSCLMethod:
     """Return the method with an untrained network, the same for the same seed."""
     method = RSCLMethod(settings)
     method.prepare(dataset, shots)

@@ -16,7 +16,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from measuring import OURS, PLAIN, SHOTS, data_parser, describe_run, forward_flops, gemm_rate, prepare, prepared
+from measuring import (
+    OURS,
+    PLAIN,
+    SHOTS,
+    data_parser,
+    describe_run,
+    forward_flops,
+    gemm_rate,
+    load_data,
+    untrained_method,
+)
 from plain_rscl import PlainMethod
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.evaluation.protocol import evaluate, sample_queries
@@ -31,7 +41,7 @@ SAMPLES = 20
 
 
 @dataclass(frozen=True)
-class Sets:
+class RankedSet:
     """A set of queries ranked by both.
 
     Attributes:
@@ -92,7 +102,7 @@ def rank_one_by_one(plain: PlainMethod, dataset: FewShotDataset, task: Task, sho
     return ranks
 
 
-def score_sets(ours: RSCLMethod, plain: PlainMethod, dataset: FewShotDataset, shots: int) -> Sets:
+def score_sets(ours: RSCLMethod, plain: PlainMethod, dataset: FewShotDataset, shots: int) -> RankedSet:
     """Rank the valid queries of a dataset with both, taking turns relation by relation."""
     our_seconds = plain_seconds = 0.0
     num_queries = differ = 0
@@ -105,7 +115,7 @@ def score_sets(ours: RSCLMethod, plain: PlainMethod, dataset: FewShotDataset, sh
         num_queries += len(ranks)
         differ += int((evaluation.ranks.pessimistic != ranks).sum())
     our_contexts, plain_contexts = count_contexts(dataset, dataset.valid, shots)
-    return Sets(num_queries, our_contexts, plain_contexts, our_seconds, plain_seconds, differ)
+    return RankedSet(num_queries, our_contexts, plain_contexts, our_seconds, plain_seconds, differ)
 
 
 def largest_difference(ours: RSCLMethod, plain: PlainMethod, dataset: FewShotDataset, shots: int) -> float:
@@ -145,7 +155,7 @@ def single_query(
     return {name: len(tails) / median(times) for name, times in seconds.items()}, flops
 
 
-def show(figures: dict[str, dict[str, float]], sets: Sets, machine_rate: float) -> None:
+def show(figures: dict[str, dict[str, float]], sets: RankedSet, machine_rate: float) -> None:
     """Print one row per scorer and their ratio."""
     columns = (
         "scorer",
@@ -173,7 +183,7 @@ def show(figures: dict[str, dict[str, float]], sets: Sets, machine_rate: float) 
     console.print(table)
     ours = figures[OURS]
     console.print(
-        f"ours: {ours['flops_per_candidate'] / 1e6:.1f} MFLOP a candidate, {ours['gemm_share']:.0%} of the machine's "
+        f"ours: {ours['flops_per_candidate'] / 1e6:.1f} MFLOP per candidate, {ours['gemm_share']:.0%} of the machine's "
         f"GEMM rate of {machine_rate / 1e9:,.0f} GFLOP/s"
     )
 
@@ -185,9 +195,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="times the single query is scored; the median counts")
     parser.add_argument("--plain-batch", type=int, default=256, help="candidates the plain scorer takes at once")
     arguments = parser.parse_args()
-    dataset = prepare(arguments)
+    dataset = load_data(arguments)
     settings = paper()
-    ours = prepared(dataset, settings)
+    ours = untrained_method(dataset, settings)
     plain = PlainMethod(ours.module, dataset.graph, settings, arguments.plain_batch)
 
     difference = largest_difference(ours, plain, dataset, SHOTS)

@@ -33,9 +33,9 @@ from measuring import (
     describe_run,
     forward_flops,
     gemm_rate,
-    prepare,
-    prepared,
+    load_data,
     states_flops,
+    untrained_method,
 )
 from plain_rscl import PlainMethod
 from tripleshot.datasets.dataset import FewShotDataset
@@ -51,7 +51,7 @@ from tripleshot.training.trainer import Trainer, TrainerOptions, TrainingUpdate
 
 
 @dataclass(frozen=True)
-class TakenStep:
+class TimedStep:
     """A training step: how long it took, and its losses."""
 
     seconds: float
@@ -60,9 +60,9 @@ class TakenStep:
 
 def train_ours(
     dataset: FewShotDataset, settings: RSCLSettings, shots: int, num_steps: int, between: Callable[[int], None]
-) -> list[TakenStep]:
+) -> list[TimedStep]:
     """Take steps as `fit` does, each on the episode of its number; `between` is told how many are done."""
-    method = prepared(dataset, settings, shots)
+    method = untrained_method(dataset, settings, shots)
     stage = method.stages()[-1]
     of_its_number = replace(
         stage,
@@ -70,28 +70,28 @@ def train_ours(
         steps=num_steps,
         validates=False,
     )
-    taken: list[TakenStep] = []
+    taken: list[TimedStep] = []
     with tempfile.TemporaryDirectory() as folder:
         options = TrainerOptions(checkpoint_every=num_steps + 1, clip=settings.clip)
-        watch = Watch(taken, between)
+        timer = StepTimer(taken, between)
         trainer = Trainer(
-            method.module, [of_its_number], Path(folder), settings.seed, lambda: 0.0, lambda: None, options, watch
+            method.module, [of_its_number], Path(folder), settings.seed, lambda: 0.0, lambda: None, options, timer
         )
-        watch.progress = trainer.progress
+        timer.progress = trainer.progress
         trainer.run()
     return taken
 
 
-class Watch:
+class StepTimer:
     """Notes how long the trainer took for each step, and does something else in between."""
 
-    def __init__(self, taken: list[TakenStep], between: Callable[[int], None]) -> None:
+    def __init__(self, taken: list[TimedStep], between: Callable[[int], None]) -> None:
         self.taken, self.between = taken, between
         self.progress = TrainingProgress()
 
     def __call__(self, update: TrainingUpdate) -> None:
         """Note the step's share of the time spent training."""
-        self.taken.append(TakenStep(self.progress.seconds - sum(done.seconds for done in self.taken), update.losses))
+        self.taken.append(TimedStep(self.progress.seconds - sum(done.seconds for done in self.taken), update.losses))
         self.between(update.step)
 
 
@@ -99,14 +99,14 @@ class PlainTraining:
     """The plain step, which starts with the same weights and takes the same episodes."""
 
     def __init__(self, dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> None:
-        self.plain = PlainMethod(prepared(dataset, settings).module, dataset.graph, settings)
+        self.plain = PlainMethod(untrained_method(dataset, settings).module, dataset.graph, settings)
         self.episodes = sampler_of(dataset, settings, shots)
 
-    def step(self, number: int) -> TakenStep:
+    def step(self, number: int) -> TimedStep:
         """Take the step of this number."""
         started = time.perf_counter()
         losses = self.plain.step(self.episodes.draw(np.random.default_rng(number)), random.Random(number))
-        return TakenStep(time.perf_counter() - started, losses)
+        return TimedStep(time.perf_counter() - started, losses)
 
 
 def sampler_of(dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> EpisodeSampler:
@@ -204,10 +204,10 @@ def main() -> None:
     plain_masking = {"masked_relation_share": 0.0, "masked_end_share": 0.0}  # what the plain side does
     settings = RSCLSettings(batch_size=arguments.batch_size, **plain_masking)
     if arguments.peak_of:
-        print(json.dumps(measure_peak(arguments.peak_of, prepare(arguments), settings, SHOTS)))
+        print(json.dumps(measure_peak(arguments.peak_of, load_data(arguments), settings, SHOTS)))
         return
     peaks = {name: peak_of(name, sys.argv[1:]) for name in (PLAIN, OURS)}
-    dataset = prepare(arguments)
+    dataset = load_data(arguments)
     rates = [gemm_rate()]
     seconds = take_turns(dataset, settings, SHOTS, arguments.steps, arguments.plain_steps)
     rates.append(gemm_rate())
@@ -222,7 +222,7 @@ def main() -> None:
         }
         for name in (PLAIN, OURS)
     }
-    method, episodes = prepared(dataset, settings), sampler_of(dataset, settings, SHOTS)
+    method, episodes = untrained_method(dataset, settings), sampler_of(dataset, settings, SHOTS)
     counted = [step_flops(method, episodes, number + 1) for number in range(arguments.steps)]
     figures[OURS]["flops"] = float(np.mean(counted))
     figures[OURS]["gemm_share"] = figures[OURS]["flops"] / figures[OURS]["seconds"] / max(rates)
