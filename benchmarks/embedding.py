@@ -98,9 +98,9 @@ def time_theirs(
 
 def measure_memory(num_entities: int, num_triples: int, width: int) -> dict[str, float]:
     """Take some steps of TransE on random triples, and return this process's peak memory."""
-    chance = np.random.default_rng(0)
-    heads, tails = chance.integers(num_entities, size=(2, num_triples))
-    relations = np.sort(chance.integers(WIKI_RELATIONS, size=num_triples))
+    rng = np.random.default_rng(0)
+    heads, tails = rng.integers(num_entities, size=(2, num_triples))
+    relations = np.sort(rng.integers(WIKI_RELATIONS, size=num_triples))
     method = TransE(replace(DEFAULTS["transe"], width=width))
     method.prepare_triples(
         TrainingTriples(heads, relations, tails, WIKI_RELATIONS, np.zeros((0, 1, 2), np.int64)), num_entities
@@ -110,7 +110,7 @@ def measure_memory(num_entities: int, num_triples: int, width: int) -> dict[str,
     for step in range(MEMORY_STEPS):
         for optimizer in optimizers:
             optimizer.zero_grad()
-        torch.stack(list(stage.losses(step, chance).values())).sum().backward()
+        torch.stack(list(stage.losses(step, rng).values())).sum().backward()
         for optimizer in optimizers:
             optimizer.step()
     table = method.module.entities.weight

@@ -31,51 +31,51 @@ NUM_WORDS = 60_000
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def make_names(count: int, chance: np.random.Generator) -> pa.LargeStringArray:
+def make_names(count: int, rng: np.random.Generator) -> pa.LargeStringArray:
     """Make about so many different names."""
     syllables = np.array([start + middle + end for start in STARTS for middle in MIDDLES for end in ENDS])
-    lengths = chance.integers(1, 4, NUM_WORDS)
-    words = np.unique(["".join(chance.choice(syllables, length)) for length in lengths])
-    ranks = np.minimum(chance.zipf(1.15, size=(count, 2)) - 1, len(words) - 1)
-    chosen = pa.array(words, type=pa.large_string()).take(pa.array(chance.permutation(len(words))[ranks].ravel()))
-    kinds = pa.array(KINDS, type=pa.large_string()).take(pa.array(chance.integers(0, len(KINDS), count)))
-    numbers = pc.cast(pa.array(chance.integers(0, 1000, count)), pa.large_string())
+    lengths = rng.integers(1, 4, NUM_WORDS)
+    words = np.unique(["".join(rng.choice(syllables, length)) for length in lengths])
+    ranks = np.minimum(rng.zipf(1.15, size=(count, 2)) - 1, len(words) - 1)
+    chosen = pa.array(words, type=pa.large_string()).take(pa.array(rng.permutation(len(words))[ranks].ravel()))
+    kinds = pa.array(KINDS, type=pa.large_string()).take(pa.array(rng.integers(0, len(KINDS), count)))
+    numbers = pc.cast(pa.array(rng.integers(0, 1000, count)), pa.large_string())
     dash, slash = (pa.scalar(mark, pa.large_string()) for mark in "-/")
     first, second = chosen.take(pa.array(np.arange(0, 2 * count, 2))), chosen.take(pa.array(np.arange(1, 2 * count, 2)))
     names = pc.binary_join_element_wise(first, second, numbers, dash)
     return pc.unique(pc.binary_join_element_wise(kinds, names, slash))
 
 
-def with_typo(name: str, chance: np.random.Generator) -> str:
+def with_typo(name: str, rng: np.random.Generator) -> str:
     """Put one letter wrong."""
-    place, letter = int(chance.integers(1, len(name) - 1)), LETTERS[chance.integers(26)]
+    place, letter = int(rng.integers(1, len(name) - 1)), LETTERS[rng.integers(26)]
     before, after = name[:place], name[place + 1 :]
     swapped = f"{before}{after[:1]}{name[place]}{after[1:]}"
-    return (f"{before}{letter}{after}", before + after, f"{before}{letter}{name[place:]}", swapped)[chance.integers(4)]
+    return (f"{before}{letter}{after}", before + after, f"{before}{letter}{name[place:]}", swapped)[rng.integers(4)]
 
 
-def searches_of(chance: np.random.Generator) -> dict[str, Callable[[str], str]]:
+def searches_of(rng: np.random.Generator) -> dict[str, Callable[[str], str]]:
     """Return what to type when looking for a name, by kind of search."""
     return {
         "whole name": lambda name: name,
-        "one typo": lambda name: with_typo(name, chance),
-        "beginning": lambda name: name[: int(chance.integers(1, len(name)))],
+        "one typo": lambda name: with_typo(name, rng),
+        "beginning": lambda name: name[: int(rng.integers(1, len(name)))],
         "one word": lambda name: name.split("/")[1].split("-")[0],
-        "random letters": lambda name: "".join(LETTERS[place] for place in chance.integers(0, 26, 8)),
+        "random letters": lambda name: "".join(LETTERS[place] for place in rng.integers(0, 26, 8)),
     }
 
 
 def measure(num_names: int, num_searches: int) -> dict[str, object]:
     """Build an index over names and search it."""
-    chance = np.random.default_rng(0)
-    names = make_names(num_names, chance)
-    weights = chance.zipf(1.5, len(names)).clip(0, 10**6)
+    rng = np.random.default_rng(0)
+    names = make_names(num_names, rng)
+    weights = rng.zipf(1.5, len(names)).clip(0, 10**6)
     index = NameIndex.of(Vocabulary("entity", names), weights)
     started = time.perf_counter()
     index.search("a")
     build_seconds = time.perf_counter() - started
-    looked_for = [names[int(place)].as_py() for place in chance.integers(0, len(names), num_searches)]
-    kinds = {kind: _search(index, looked_for, typed) for kind, typed in searches_of(chance).items()}
+    looked_for = [names[int(place)].as_py() for place in rng.integers(0, len(names), num_searches)]
+    kinds = {kind: _search(index, looked_for, typed) for kind, typed in searches_of(rng).items()}
     return {"names": len(names), "build_seconds": build_seconds, "index_mib": index.nbytes / 2**20, "searches": kinds}
 
 
@@ -96,10 +96,10 @@ def _search(index: NameIndex, names: list[str], typed: Callable[[str], str]) -> 
 
 def compare_plainly(num_names: int, num_searches: int) -> dict[str, float]:
     """Time the same comparison with every name, which is what the index saves."""
-    chance = np.random.default_rng(0)
-    names = make_names(num_names, chance)
+    rng = np.random.default_rng(0)
+    names = make_names(num_names, rng)
     index, everyone = NameIndex.of(Vocabulary("entity", names)), np.arange(len(names))
-    texts = [with_typo(names[int(place)].as_py(), chance) for place in chance.integers(0, len(names), num_searches)]
+    texts = [with_typo(names[int(place)].as_py(), rng) for place in rng.integers(0, len(names), num_searches)]
     started = time.perf_counter()
     for text in texts:
         index.rank(text, everyone, 10)

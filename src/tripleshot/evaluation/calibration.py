@@ -148,8 +148,8 @@ def ask_valid(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Question]:
     """Ask a method about heads of the valid tasks, drawn by the seed and taken from the tasks in turn."""
-    chance = np.random.default_rng(seed)
-    drawn = [chance.permutation(np.unique(task.queries(shots)[:, 0])) for task in dataset.valid]
+    rng = np.random.default_rng(seed)
+    drawn = [rng.permutation(np.unique(task.queries(shots)[:, 0])) for task in dataset.valid]
     pools = [candidates_like(dataset.graph, task.support(shots)[:, 1]) for task in dataset.valid]
     turns = sorted((turn, index) for index, heads in enumerate(drawn) for turn in range(len(heads)))
     sizes = np.cumsum([len(pools[index]) for _, index in turns], dtype=np.int64)

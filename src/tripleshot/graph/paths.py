@@ -184,15 +184,16 @@ def find_connections(
     """
     index = PairIndex(graph, pair=(head, tail))
     _, links = index.links(np.array([head]), np.array([tail]))
+    connections = [Connection((relation,), (head, tail)) for relation in sorted(set(links.tolist()))]
     common = index.common(np.array([head]), np.array([tail]))
-    rarest = common.take(np.lexsort([common.middles, graph.degrees[common.middles]])[:limit])
-    places, first, second = index.paths(replace(rarest, owners=np.arange(len(rarest.owners))))
-    steps = np.unique(np.stack([places, first, graph.inverse(second)], axis=1), axis=0)[:limit]
-    connections = [Connection((relation,), (head, tail)) for relation in np.unique(links).tolist()]
-    connections += [
-        Connection((one, graph.inverse(back)), (head, middle, tail))
-        for middle, (_, one, back) in zip(rarest.middles[steps[:, 0]].tolist(), steps.tolist(), strict=True)
-    ]
+    if len(common.middles):
+        rarest = common.take(np.lexsort([common.middles, graph.degrees[common.middles]])[:limit])
+        places, first, second = index.paths(replace(rarest, owners=np.arange(len(rarest.owners))))
+        steps = sorted(set(zip(places.tolist(), first.tolist(), graph.inverse(second).tolist(), strict=True)))
+        middles = rarest.middles.tolist()
+        connections += [
+            Connection((out, graph.inverse(back)), (head, middles[place], tail)) for place, out, back in steps[:limit]
+        ]
     return tuple(connections[:limit])
 
 

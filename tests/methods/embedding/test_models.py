@@ -22,9 +22,9 @@ def make_model(name, norm=2, num_entities=12, num_relations=5):
 
 def draw(model, count=7):
     """Return heads, relations (sorted) and tails."""
-    chance = np.random.default_rng(1)
-    heads, tails = (torch.from_numpy(chance.integers(12, size=count)) for _ in range(2))
-    return heads, torch.from_numpy(np.sort(chance.integers(5, size=count))), tails
+    rng = np.random.default_rng(1)
+    heads, tails = (torch.from_numpy(rng.integers(12, size=count)) for _ in range(2))
+    return heads, torch.from_numpy(np.sort(rng.integers(5, size=count))), tails
 
 
 def scores_of(model, heads, rows, tails):
