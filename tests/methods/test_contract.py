@@ -1,4 +1,4 @@
-"""One contract for every method in the table: one that learns has a preset `tiny`, with which all of this holds."""
+"""One contract for every method, those of other packages, too; one that learns is trained with its preset `tiny`."""
 
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -11,29 +11,13 @@ import torch
 from tripleshot.datasets.dataset import Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
-from tripleshot.methods import METHODS, MethodEntry, create_method
+from tripleshot.methods import MethodEntry, create_method, find_method, list_methods
 from tripleshot.methods.protocol import ExplainingMethod, Method
 from tripleshot.methods.trainable import TrainableMethod
 from tripleshot.training.fit import fit
 from tripleshot.training.runs import load_trained_weights
 
 SHOTS = 3
-MATCHING = {"width": 16, "max_neighbors": 4, "batch_size": 16, "steps": 20, "validate_every": 10}
-EMBEDDING = {"width": 8, "batch_size": 32, "num_negatives": 4, "steps": 20, "validate_every": 10}
-TASKS = {"batch_size": 64, "relations_per_step": 16, "steps": 20, "validate_every": 10}
-QUICK: dict[str, dict[str, Any]] = {
-    "gmatching": MATCHING,
-    "fsrl": MATCHING,
-    "faan": MATCHING,
-    "metar": {"width": 8, **TASKS},
-    "gana": {"width": 8, "lstm_width": 8, "max_neighbors": 4, **TASKS},
-    "transe": EMBEDDING,
-    "transh": EMBEDDING,
-    "transr": EMBEDDING,
-    "rescal": EMBEDDING,
-    "distmult": EMBEDDING,
-    "complex": EMBEDDING,
-}
 
 
 @dataclass
@@ -48,10 +32,10 @@ class Fitted:
     moved: set[str] = field(default_factory=set)
 
 
-@pytest.fixture(scope="module", params=METHODS)
+@pytest.fixture(scope="module", params=list_methods())
 def fitted(request, tiny, tmp_path_factory) -> Fitted:
-    entry = METHODS[request.param]
-    settings = tiny_settings(request.param) if entry.learns else None
+    entry = find_method(request.param)
+    settings = asdict(entry.preset("tiny")) if entry.learns else None
     method = entry.create(settings)
     found = Fitted(entry, settings, method, tmp_path_factory.mktemp(request.param))
 
@@ -63,11 +47,6 @@ def fitted(request, tiny, tmp_path_factory) -> Fitted:
 
     fit(method, tiny, SHOTS, found.folder, callback=watch)
     return found
-
-
-def tiny_settings(name) -> dict[str, Any]:
-    """Return the method's preset for tests."""
-    return QUICK[name] if name in QUICK else asdict(METHODS[name].preset("tiny"))
 
 
 def reaches(slope: torch.Tensor) -> bool:

@@ -177,6 +177,11 @@ class TrainableMethod(ABC, Generic[SettingsType, ModuleType]):
         """Take what another run has learned, as `starts_from` says, in place of the random start."""
         raise InputError(f"{type(self).__name__} starts from nothing but its seed")
 
+    @classmethod
+    def paper_init(cls, settings: SettingsType) -> str:
+        """Return the embedding method whose vectors it starts from in its paper, by name; empty for a random start."""
+        return ""
+
     @abstractmethod
     def stages(self) -> list[Stage]:
         """Return what training goes through, on the dataset that the method was prepared with."""

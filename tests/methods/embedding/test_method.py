@@ -11,8 +11,8 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods import find_method
 from tripleshot.methods.embedding import method as embedding
+from tripleshot.methods.embedding.method import fit_relation
 from tripleshot.methods.embedding.models import SCORINGS, Relations
-from tripleshot.methods.embedding.relation_fitting import fit_relation
 from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings
 from tripleshot.training.fit import fit, train_run
 from tripleshot.training.runs import load_trained_weights, save_names

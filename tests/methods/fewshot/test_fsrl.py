@@ -42,7 +42,7 @@ def test_the_recurrent_aggregator_by_hand():
     with torch.no_grad():
         for parameter in aggregator.parameters():
             parameter.zero_()
-        aggregator.reader.get_parameter("bias_ih_l0")[4:6] = 100.0
+        aggregator.encoder.get_parameter("bias_ih_l0")[4:6] = 100.0
         aggregator.compare.weight.copy_(torch.tensor([[1.0, 0.0]]))
         aggregator.weigh.weight.fill_(2.0)
     first, second = 0.5 * math.tanh(0.5), 0.5 * math.tanh(0.75)
@@ -56,23 +56,23 @@ def test_the_recurrent_aggregator_by_hand():
 def test_the_decoder_begins_with_what_the_encoder_ended_with():
     torch.manual_seed(0)
     aggregator, examples = RecurrentAggregator(width=2), torch.randn(3, 4)
-    _, (state, cell) = aggregator.reader(examples)
+    _, (state, cell) = aggregator.encoder(examples)
     given = state.view(1, -1)
     expected, hidden, cell = [], given, cell.view(1, -1)
     for _ in range(3):
-        hidden, cell = aggregator.teller(given, (hidden, cell))
+        hidden, cell = aggregator.decoder(given, (hidden, cell))
         given = hidden
         expected.append(hidden)
-    torch.testing.assert_close(aggregator.tell(examples), torch.cat(expected))
+    torch.testing.assert_close(aggregator.decode(examples), torch.cat(expected))
 
 
-def plain_code(module, graph, entity, max_neighbors, faithful):
+def plain_code(module, graph, entity, max_neighbors, released):
     """Attention over padded places, one after the other."""
     edges = edges_of(graph, entity)[:max_neighbors]
     symbols = module.symbols
     others = [symbols.entities.weight[other] for _, other in edges]
     pairs = [torch.cat([symbols.relations.weight[r], other]) for (r, _), other in zip(edges, others, strict=True)]
-    if faithful:
+    if released:
         pairs += [torch.zeros(2 * len(others[0]))] * (max_neighbors - len(edges))
     weights = torch.cat([module.weigh(torch.tanh(module.compare(pair))) for pair in pairs]).softmax(0)
     return torch.tanh(weights[: len(others)] @ torch.stack(others))
@@ -82,7 +82,9 @@ def plain_scores(method, graph, support, head, tails):
     settings, module = method.settings, method.module
 
     def pair(start, end):
-        codes = [plain_code(module, graph, e, settings.max_neighbors, settings.faithful) for e in (start, end)]
+        codes = [
+            plain_code(module, graph, e, settings.max_neighbors, settings.match_released_code) for e in (start, end)
+        ]
         return module.encode_pair(torch.cat(codes)[None])[0]
 
     prototype = module.aggregator(torch.stack([pair(*example) for example in support.tolist()]))
@@ -91,7 +93,7 @@ def plain_scores(method, graph, support, head, tails):
 
 @pytest.mark.parametrize(
     "change",
-    [{}, {"regime": "in-train", "num_negatives": 2}, {"faithful": True}, {"reconstruction_weight": 0.0}],
+    [{}, {"regime": "in-train", "num_negatives": 2}, {"match_released_code": True}, {"reconstruction_weight": 0.0}],
     ids=str,
 )
 def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
@@ -103,14 +105,14 @@ def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
     np.testing.assert_allclose(method.score(*asked), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("faithful", [False, True])
-def test_the_decoder_learns_unless_the_public_code_is_followed(tiny, faithful):
-    method = make(faithful=faithful)
+@pytest.mark.parametrize("released", [False, True])
+def test_the_decoder_learns_unless_the_released_code_is_followed(tiny, released):
+    method = make(match_released_code=released)
     method.prepare(tiny, 3)
     losses = method.stages()[0].losses(0, np.random.default_rng(0))
     torch.stack(list(losses.values())).sum().backward()
-    gradients = [parameter.grad for parameter in method.module.aggregator.teller.parameters()]
-    assert [gradient is not None and bool(gradient.any()) for gradient in gradients] == [not faithful] * 4
+    gradients = [parameter.grad for parameter in method.module.aggregator.decoder.parameters()]
+    assert [gradient is not None and bool(gradient.any()) for gradient in gradients] == [not released] * 4
 
 
 def test_an_entity_without_neighbors_has_a_finite_code(tiny):

@@ -13,10 +13,18 @@ from learning_checks import (
 )
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
-from tripleshot.methods.episode_settings import batches_of
-from tripleshot.methods.fewshot.gana import GANA, LSTM_LAYERS, GANAMethod, GANASettings
+from tripleshot.methods.fewshot.gana import (
+    GANA,
+    LSTM_LAYERS,
+    GANAMethod,
+    GANASettings,
+    Relations,
+    gradients,
+    project,
+)
 from tripleshot.methods.fewshot.gradient_step import draw_wrong_tails
 from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
+from tripleshot.methods.fewshot.settings import make_task_sampler
 from tripleshot.training.fit import fit
 from tripleshot.training.runs import load_trained_weights, save_names
 
@@ -49,7 +57,7 @@ def plain_scores(method, support, head, tails):
     ids = torch.from_numpy(support.astype(np.int64))
     relation = module(ids[None], method.finder.find(support.ravel()))[0].detach().requires_grad_()
     normal = module.normal.detach()
-    normal = (normal if settings.faithful else normal / normal.norm()).requires_grad_()
+    normal = (normal if settings.match_released_code else normal / normal.norm()).requires_grad_()
 
     def distance(start, end, of_relation, of_normal):
         head_vector, tail_vector = (v - (v @ of_normal) * of_normal for v in (vectors[start], vectors[end]))
@@ -64,7 +72,7 @@ def plain_scores(method, support, head, tails):
     of_relation, of_normal = torch.autograd.grad(loss, [relation, normal])
     moved = relation.detach() - settings.inner_rate * of_relation
     turned = normal.detach()
-    if not settings.faithful:
+    if not settings.match_released_code:
         turned = turned - settings.hyperplane_rate * of_normal
         turned = turned / turned.norm()
     return np.array([-distance(head, tail, moved, turned).item() for tail in tails.tolist()])
@@ -72,7 +80,7 @@ def plain_scores(method, support, head, tails):
 
 @pytest.mark.parametrize(
     "change",
-    [{}, {"regime": "pre-train"}, {"hyperplane_rate": 0.0}, {"num_negatives": 3}, {"faithful": True}],
+    [{}, {"regime": "pre-train"}, {"hyperplane_rate": 0.0}, {"num_negatives": 3}, {"match_released_code": True}],
     ids=str,
 )
 def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
@@ -83,7 +91,7 @@ def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
 
 def test_an_entity_is_mixed_with_its_weighted_neighbors_through_a_gate():
     torch.manual_seed(0)
-    module = GANA(5, 2, 0, replace(QUICK, width=3)).eval()
+    module = GANA(5, 2, 0, width=3, lstm_width=8, dropout=0.1).eval()
     relations, others = torch.tensor([0, 3, 1]), torch.tensor([2, 4, 0])
     found = Neighborhoods(relations, others, torch.tensor([0, 0, 2]), torch.tensor([2, 0, 1]))
     entities = module.symbols.entities(torch.tensor([1, 2, 3]))
@@ -104,7 +112,7 @@ def test_an_entity_is_mixed_with_its_weighted_neighbors_through_a_gate():
 def test_examples_are_attended_to_from_the_final_cells_of_their_own_relation():
     """A relation's vector is the same alone as among others: no state is read across the batch."""
     torch.manual_seed(0)
-    module = GANA(9, 2, 0, QUICK).eval()
+    module = GANA(9, 2, 0, width=16, lstm_width=8, dropout=0.1).eval()
     support = torch.randint(9, (4, 3, 2))
     none = torch.empty(0, dtype=torch.long)
 
@@ -135,7 +143,7 @@ def test_edges_of_the_relation_asked_about_are_not_seen_in_training(tiny, monkey
     monkeypatch.setattr(method.finder, "find", lambda *given: seen.append((given, find(*given))) or seen[-1][1])
     method.stages()[0].losses(0, np.random.default_rng(0))
     ((entities, _, hidden), found) = seen[0]
-    batch = batches_of(QUICK, tiny, 3).draw(np.random.default_rng(0))
+    batch = make_task_sampler(QUICK, tiny, 3).draw(np.random.default_rng(0))
     np.testing.assert_array_equal(entities, batch.support.ravel())
     relations = found.relations.numpy() % tiny.graph.num_relations
     assert len(relations)
@@ -150,9 +158,9 @@ def test_it_overfits_a_tiny_graph(tiny):
     assert memorized_mrr(GANAMethod(replace(QUICK, steps=300, regime="pre-train", width=32)), tiny) > 0.9
 
 
-def test_faithful_training_gives_relations_hyperplanes_of_their_own_and_a_new_one_none(tiny):
-    method = fitted(tiny, faithful=True)
-    untrained = GANAMethod(replace(QUICK, faithful=True))
+def test_matching_the_released_code_gives_relations_hyperplanes_of_their_own_and_a_new_one_none(tiny):
+    method = fitted(tiny, match_released_code=True)
+    untrained = GANAMethod(replace(QUICK, match_released_code=True))
     untrained.prepare(tiny, 3)
     own, before = (each.module.state_dict()["own_normals.weight"] for each in (method, untrained))
     assert own.shape == before.shape
@@ -168,9 +176,9 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
     assert_resumes_to_the_same_weights(lambda: GANAMethod(QUICK), tiny, tmp_path, stop_at=20)
 
 
-@pytest.mark.parametrize("faithful", [False, True])
-def test_a_run_can_be_restored_also_on_a_larger_graph(tiny, tmp_path, faithful):
-    method = GANAMethod(replace(QUICK, faithful=faithful))
+@pytest.mark.parametrize("released", [False, True])
+def test_a_run_can_be_restored_also_on_a_larger_graph(tiny, tmp_path, released):
+    method = GANAMethod(replace(QUICK, match_released_code=released))
     fit(method, tiny, 3, tmp_path)
     save_names(tiny.graph, tmp_path)
     larger = replace(tiny, graph=tiny.graph.with_triples([("person:new", "likes", "city:0")]))
@@ -190,6 +198,40 @@ def test_pretrained_symbols_are_where_it_starts_from_and_stay_as_they_are(tiny, 
     assert not np.array_equal(method.module.entities.weight[:-1].detach(), start.entities)
 
 
-def test_too_few_neighbors_are_refused(tiny):
-    with pytest.raises(InputError, match="max_neighbors must be 3 or more"):
-        fitted(tiny, max_neighbors=2)
+def test_too_few_neighbors_are_refused():
+    with pytest.raises(InputError, match="max_neighbors must be 1 or more"):
+        replace(QUICK, max_neighbors=0)
+
+
+def test_a_projection_done_by_hand():
+    """(2, 3) along the normal (0, 1) is 3, which goes; along (0.6, 0.8) it is 3.6."""
+    vectors = torch.tensor([[2.0, 3.0], [2.0, 3.0]])
+    normals = torch.tensor([[0.0, 1.0], [0.6, 0.8]])
+    torch.testing.assert_close(project(vectors, normals), torch.tensor([[2.0, 0.0], [-0.16, 0.12]]))
+
+
+def test_what_is_projected_onto_a_hyperplane_lies_in_it():
+    torch.manual_seed(0)
+    normals = torch.nn.functional.normalize(torch.randn(5, 7), dim=-1)
+    projected = project(torch.randn(5, 7), normals)
+    torch.testing.assert_close((projected * normals).sum(-1), torch.zeros(5), atol=1e-6, rtol=0)
+
+
+def test_residuals_are_head_and_relation_minus_tail_on_the_hyperplane():
+    torch.manual_seed(0)
+    heads, tails, vectors, normals = torch.randn(4, 3, 5), torch.randn(4, 3, 5), torch.randn(4, 5), torch.randn(4, 5)
+    expected = project(heads, normals[:, None]) + vectors[:, None] - project(tails, normals[:, None])
+    torch.testing.assert_close(Relations(vectors, normals).residuals(heads - tails), expected)
+
+
+def test_the_gradients_are_those_of_autograd():
+    torch.manual_seed(0)
+    relations = Relations(*(torch.randn(6, 4, requires_grad=True) for _ in range(2)))
+    near, far = torch.randn(6, 3, 4), 2 * torch.randn(6, 3, 4)
+    lengths = (relations.residuals(part).norm(dim=-1) for part in (near, far))
+    short, long = lengths
+    losses = torch.relu(1.0 + short - long).mean(1)
+    expected = torch.autograd.grad(losses.sum(), [relations.vectors, relations.normals])
+    found = gradients(relations, near, far, 1.0)
+    torch.testing.assert_close(found.vectors, expected[0])
+    torch.testing.assert_close(found.normals, expected[1])

@@ -35,13 +35,13 @@ def make(**changes):
     return GMatchingMethod(replace(QUICK, **changes))
 
 
-def plain_code(module, graph, entity, max_neighbors, faithful):
+def plain_code(module, graph, entity, max_neighbors, released):
     """Transform and add up one padded place after the other."""
     edges = edges_of(graph, entity)[:max_neighbors]
     symbols, total = module.symbols, torch.zeros(module.combine.out_features)
     for relation, other in edges:
         total = total + module.combine(torch.cat([symbols.relations.weight[relation], symbols.entities.weight[other]]))
-    if faithful:
+    if released:
         total = total + (max_neighbors - len(edges)) * module.combine.bias
     return torch.tanh(total / len(edges))
 
@@ -50,7 +50,9 @@ def plain_scores(method, graph, support, head, tails):
     settings, module = method.settings, method.module
 
     def pair(start, end):
-        codes = [plain_code(module, graph, e, settings.max_neighbors, settings.faithful) for e in (start, end)]
+        codes = [
+            plain_code(module, graph, e, settings.max_neighbors, settings.match_released_code) for e in (start, end)
+        ]
         return module.encode_pair(torch.cat(codes)[None])[0]
 
     prototype = torch.stack([pair(*example) for example in support.tolist()]).mean(0)
@@ -58,7 +60,9 @@ def plain_scores(method, graph, support, head, tails):
 
 
 @pytest.mark.parametrize(
-    "change", [{}, {"regime": "in-train", "num_negatives": 2}, {"faithful": True}, {"matching_steps": 1}], ids=str
+    "change",
+    [{}, {"regime": "in-train", "num_negatives": 2}, {"match_released_code": True}, {"matching_steps": 1}],
+    ids=str,
 )
 def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
     method = make(**change)

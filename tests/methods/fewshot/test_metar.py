@@ -55,7 +55,7 @@ def plain_scores(method, support, head, tails):
 
 @pytest.mark.parametrize(
     "change",
-    [{}, {"regime": "pre-train"}, {"inner_rate": 0.0}, {"num_negatives": 3}, {"faithful": True}],
+    [{}, {"regime": "pre-train"}, {"inner_rate": 0.0}, {"num_negatives": 3}, {"match_released_code": True}],
     ids=str,
 )
 def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
@@ -103,8 +103,8 @@ def losses_of_a_step(method, dataset):
     return method.stages()[0].losses(0, np.random.default_rng(0))
 
 
-def test_faithful_training_divides_the_gradient_and_minimises_the_examples_loss_too(tiny):
-    methods = [MetaRMethod(replace(QUICK, faithful=faithful, dropout=0.0)) for faithful in (False, True)]
+def test_matching_the_released_code_divides_the_gradient_and_minimises_the_examples_loss_too(tiny):
+    methods = [MetaRMethod(replace(QUICK, match_released_code=released, dropout=0.0)) for released in (False, True)]
     losses = [losses_of_a_step(method, tiny) for method in methods]
     assert set(losses[0]) == {"query"}
     assert set(losses[1]) == {"query", "support"}
@@ -112,8 +112,8 @@ def test_faithful_training_divides_the_gradient_and_minimises_the_examples_loss_
     torch.testing.assert_close(losses_of_a_step(barely, tiny)["query"], losses[1]["query"])
 
 
-def test_faithful_training_fixes_batch_norm_after_the_first_validation(tiny):
-    method = MetaRMethod(replace(QUICK, faithful=True))
+def test_matching_the_released_code_fixes_batch_norm_after_the_first_validation(tiny):
+    method = MetaRMethod(replace(QUICK, match_released_code=True))
     method.prepare(tiny, 3)
     (stage,) = method.stages()
     for step, expected in ((19, True), (20, False)):

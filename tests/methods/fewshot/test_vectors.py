@@ -24,7 +24,7 @@ def start(tiny) -> Vectors:
 
 def test_vectors_start_from_those_that_are_given_and_unknown_names_stay_zero(tiny, start):
     symbols = SymbolVectors(tiny.graph.num_entities, tiny.graph.num_relations, 4)
-    symbols.take(start)
+    symbols.copy_from(start)
     np.testing.assert_array_equal(symbols.entities.weight[:-1].detach(), start.entities)
     np.testing.assert_array_equal(symbols.relations.weight[:-1].detach(), start.relations)
     assert not symbols.entities.weight[-1].any()
@@ -33,7 +33,7 @@ def test_vectors_start_from_those_that_are_given_and_unknown_names_stay_zero(tin
 
 def test_vectors_of_another_width_are_refused(tiny, start):
     with pytest.raises(InputError, match="vectors of somewhere have width 4, not 5"):
-        SymbolVectors(tiny.graph.num_entities, tiny.graph.num_relations, 5).take(start)
+        SymbolVectors(tiny.graph.num_entities, tiny.graph.num_relations, 5).copy_from(start)
 
 
 def test_frozen_vectors_stay_and_the_rest_learns(tiny, tmp_path):

@@ -1,7 +1,7 @@
 """Embedding methods as the paper uses them: few-shot relations are relations like all others, with K triples each.
 
 Training sees the background, the train tasks and the K examples of every valid and test task, never a query. A support
-is recognised as that of a relation it was trained with; for any other, a relation is fitted to the examples at once.
+is recognised as that of a relation it was trained with; for any other, a relation is fitted to the examples.
 """
 
 from dataclasses import replace
@@ -18,16 +18,18 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.negatives import CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.caching import SupportLookup, score_in_batches, sort_examples
 from tripleshot.methods.embedding.models import SCORINGS, EmbeddingModel, Relations
-from tripleshot.methods.embedding.relation_fitting import fit_relation
 from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings, presets_of
-from tripleshot.methods.embedding.vectors import exporter_of
+from tripleshot.methods.embedding.vectors import export_vectors
 from tripleshot.methods.losses import corruption_loss
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedNames, TrainedWeights, Vectors
 
 SCORING_BATCH = 16_384  # candidates
-MAX_FITTED = 1000  # relations fitted on the spot that are remembered
+MAX_FITTED = 1000  # new relations that are kept
+FITTING_RATE = 0.01  # of Adam
+FITTING_NEGATIVES = 64  # per step and example
 
 
 class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
@@ -57,7 +59,7 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
     def prepare_triples(self, triples: TrainingTriples, num_entities: int) -> None:
         """Make untrained vectors for triples that are given as they are."""
         self._triples, self._num_entities = triples, num_entities
-        self._make(num_entities, triples.num_relations, triples.supports)
+        self._make_module(num_entities, triples.num_relations, triples.supports)
 
     @torch.no_grad()
     def start_from(self, start: Vectors | TrainedWeights) -> None:
@@ -71,7 +73,7 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
             own[name].copy_(trained[name])
 
     def clear_cache(self) -> None:
-        """Drop the relations that were fitted on the spot."""
+        """Drop the relations that were fitted to new examples."""
         self._fitted.clear()
 
     def stages(self) -> list[Stage]:
@@ -82,7 +84,7 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
         losses = partial(self._losses, sampler)
         return [self.stage("embedding", losses, self._validates, settings.optimizer)]
 
-    def _make(self, num_entities: int, num_relations: int, supports: npt.NDArray[np.int64]) -> None:
+    def _make_module(self, num_entities: int, num_relations: int, supports: npt.NDArray[np.int64]) -> None:
         settings = self.settings
         torch.manual_seed(settings.seed)
         self.module = EmbeddingModel(
@@ -93,10 +95,10 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
             settings.norm,
             torch.from_numpy(supports),
         ).to(self.device)
-        self._know(supports)
+        self._index_supports(supports)
 
-    def _know(self, supports: npt.NDArray[np.int64]) -> None:
-        self._known = SupportLookup(supports)
+    def _index_supports(self, supports: npt.NDArray[np.int64]) -> None:
+        self._lookup = SupportLookup(supports)
         self._fitted.clear()
 
     def _losses(self, sampler: CorruptingSampler, _step: int, rng: np.random.Generator) -> Losses:
@@ -127,12 +129,12 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
         return score_in_batches(score, tails, SCORING_BATCH)
 
     def _tables_of(self, support: IntArray) -> dict[str, Tensor]:
-        """Return what is kept of the relation that the examples speak of; one that is new is fitted once."""
-        task = self._known.find(support)
+        """Return the tables, of one row each, of the relation with these examples; one that is new is fitted once."""
+        task = self._lookup.find(support)
         if task is not None:
-            row = task - len(self._known)  # the tasks' relations stand at the end
+            row = task - len(self._lookup)  # the tasks' relations stand at the end
             return {name: table.detach()[row][None] for name, table in self.module.tables().items()}
-        key = self._known.key(support)
+        key = self._lookup.key(support)
         with self._fitting:
             if key not in self._fitted:
                 if len(self._fitted) >= MAX_FITTED:
@@ -145,41 +147,54 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
         self.graph = graph = dataset.graph
         num_relations = weights.num_rows(f"relations.{SCORINGS[self.variant].tables[0]}")
         weights.num_rows("supports")
-        self._make(graph.num_entities, num_relations, np.zeros(weights.tensors["supports"].shape, dtype=np.int64))
+        self._make_module(
+            graph.num_entities, num_relations, np.zeros(weights.tensors["supports"].shape, dtype=np.int64)
+        )
         names = weights.names
         if names is None or names.fits(graph):
             weights.load_into(self.module)
-            self._know(self.module.supports.cpu().numpy())
+            self._index_supports(self.module.supports.cpu().numpy())
         else:
             last = len(names.entities)  # zeros, for an entity that training has not seen
             rows = np.append(names.entities.align(dataset.graph.entities, last), last)
             weights.load_into(self.module, {"entities.weight": rows})
-            self._know(_renumbered(self.module.supports.cpu().numpy(), names, dataset))
+            self._index_supports(_renumbered(self.module.supports.cpu().numpy(), names, dataset))
         self.module.eval()
 
 
-class TransE(EmbeddingMethod):
+class VectorMethod(EmbeddingMethod):
+    """One whose relations are vectors: few-shot methods can start from them."""
+
+    @classmethod
+    def export_vectors(cls, weights: TrainedWeights, graph: KnowledgeGraph) -> Vectors:
+        """Return the vectors of a run by the names of a graph."""
+        return export_vectors(SCORINGS[cls.variant], weights, graph)
+
+
+class TransE(VectorMethod):
     """A relation is a translation (Bordes et al., 2013)."""
 
     variant = "transe"
     presets = presets_of(variant)
-    export_vectors = exporter_of(variant)
 
 
-class TransH(EmbeddingMethod):
+class TransH(VectorMethod):
     """TransE on a hyperplane of each relation (Wang et al., 2014)."""
 
     variant = "transh"
     presets = presets_of(variant)
-    export_vectors = exporter_of(variant)
 
 
-class TransR(EmbeddingMethod):
+class TransR(VectorMethod):
     """TransE in a space of each relation (Lin et al., 2015)."""
 
     variant = "transr"
     presets = presets_of(variant)
-    export_vectors = exporter_of(variant)
+
+    @classmethod
+    def paper_init(cls, settings: EmbeddingSettings) -> str:
+        """The paper starts from TransE."""
+        return "transe"
 
 
 class RESCAL(EmbeddingMethod):
@@ -189,20 +204,60 @@ class RESCAL(EmbeddingMethod):
     presets = presets_of(variant)
 
 
-class DistMult(EmbeddingMethod):
+class DistMult(VectorMethod):
     """A relation weighs each dimension (Yang et al., 2015)."""
 
     variant = "distmult"
     presets = presets_of(variant)
-    export_vectors = exporter_of(variant)
 
 
-class ComplEx(EmbeddingMethod):
+class ComplEx(VectorMethod):
     """DistMult with complex numbers (Trouillon et al., 2016)."""
 
     variant = "complex"
     presets = presets_of(variant)
-    export_vectors = exporter_of(variant)
+
+
+def fit_relation(model: EmbeddingModel, support: IntArray, settings: EmbeddingSettings) -> dict[str, Tensor]:
+    """Return a relation's tables, of one row each, that suit some examples; the same ones for the same examples.
+
+    It begins with a closed form: the mean translation, or the direction in which the examples' product score grows
+    fastest, as long as trained relations are. Some steps of Adam then train it against random wrong tails.
+
+    Args:
+        model: trained; it stays as it is.
+        support: shape (K, 2).
+        settings: loss, margin, seed and number of steps.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        pairs = torch.from_numpy(np.ascontiguousarray(support, dtype=np.int64)).to(model.supports.device)
+        rows = pairs.new_zeros(len(pairs))
+        tables = {name: table.requires_grad_() for name, table in _estimate(model, pairs, rows).items()}
+        optimizer = torch.optim.Adam(tables.values(), lr=FITTING_RATE)
+        rng = np.random.default_rng(settings.seed)
+        for _ in range(settings.fitting_steps):
+            drawn = rng.integers(model.entities.num_embeddings - 1, size=(len(pairs), FITTING_NEGATIVES))
+            wrong = torch.from_numpy(drawn).to(pairs.device)
+            vectors = model.entity_vectors(torch.cat([pairs, wrong], 1)).detach()
+            loss = corruption_loss(model.score(vectors, Relations(tables, rows)), settings.loss, settings.margin)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return {name: table.detach() for name, table in tables.items()}
+
+
+@torch.no_grad()
+def _estimate(model: EmbeddingModel, pairs: Tensor, rows: Tensor) -> dict[str, Tensor]:
+    """Return the closed form for the first table; the others start from the mean of the trained relations."""
+    scoring, trained = model.scoring, model.tables()
+    tables = {name: table.mean(0, keepdim=True) for name, table in trained.items()}
+    placed = scoring.place(model.entity_vectors(pairs), Relations(tables, rows))
+    estimated = scoring.estimate(placed[:, 0], placed[:, 1])
+    first = scoring.tables[0]
+    if not scoring.is_unit:
+        usual = torch.linalg.vector_norm(trained[first].flatten(1), dim=1).mean()
+        estimated *= usual / torch.linalg.vector_norm(estimated).clamp(min=1e-12)
+    return {**tables, first: estimated[None]}
 
 
 def _renumbered(

@@ -5,14 +5,15 @@ expects the tail of a head, or the head of a tail; the score compares what is ex
 is applied once to what is given, however many candidates it is compared with.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.methods.embedding.vector_operations import grouped_product, unit
+LEAST_LENGTH = 1e-12  # a shorter vector is not brought to length one
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,7 @@ class Scoring:
         head_of: where the head of a tail is expected.
         compare: the score of what is there, given what is expected, shape (b, 1, d), and the norm of distances.
         estimate: the tables' main entry for a relation known by some heads and tails alone, shapes (k, d).
+        inverse: vectors with which (t, r, h) scores as (h, r, t) does with those given; None if relations have none.
         is_unit: entities are of length one.
         parts: numbers in each dimension; two make it complex, real parts first.
     """
@@ -59,6 +61,7 @@ class Scoring:
     head_of: Sees
     compare: Callable[[Tensor, Tensor, int], Tensor]
     estimate: Callable[[Tensor, Tensor], Tensor]
+    inverse: Callable[[Tensor], Tensor] | None = None
     place: Sees = lambda entities, relations: entities
     is_unit: bool = False
     parts: int = 1
@@ -107,6 +110,7 @@ def _translation(tables: tuple[str, ...], place: Sees) -> Scoring:
         head_of=lambda tails, relations: tails - relations.of("vectors"),
         compare=distance,
         estimate=lambda heads, tails: (tails - heads).mean(0),
+        inverse=lambda vectors: -vectors,
         place=place,
         is_unit=True,
     )
@@ -128,6 +132,7 @@ DISTMULT = Scoring(  # sum of h r t
     head_of=lambda tails, relations: tails * relations.of("vectors"),
     compare=dot,
     estimate=lambda heads, tails: (heads * tails).sum(0),
+    inverse=lambda vectors: vectors,
 )
 COMPLEX = Scoring(  # real part of the sum of h r conj(t)
     ("vectors",),
@@ -135,6 +140,7 @@ COMPLEX = Scoring(  # real part of the sum of h r conj(t)
     head_of=lambda tails, relations: times(tails, conjugate(relations.of("vectors"))),
     compare=dot,
     estimate=lambda heads, tails: times(conjugate(heads), tails).sum(0),
+    inverse=conjugate,
     parts=2,
 )
 SCORINGS = {
@@ -205,3 +211,78 @@ class EmbeddingModel(nn.Module):
         if backwards is not None:
             expected = torch.where(backwards[:, None, None], scoring.head_of(given, relations), expected)
         return scoring.compare(expected, others, self.norm)
+
+
+def unit(vectors: Tensor) -> Tensor:
+    """Bring vectors, shape (..., d), to length one; a zero vector stays.
+
+    It has a backward pass of its own, as `grouped_product` has: each goes over the vectors as seldom as possible.
+    """
+    return _Unit.apply(vectors)
+
+
+def grouped_product(vectors: Tensor, matrices: Tensor, rows: Tensor, transposed: bool = False) -> Tensor:
+    """Multiply vectors by the matrix of their row: one product for all rows that share a matrix, which is not copied.
+
+    Args:
+        vectors: shape (b, n, d).
+        matrices: shape (m, d, k).
+        rows: shape (b,), sorted: which matrix is each row's.
+        transposed: multiply by the transposed matrix; vectors then have shape (b, n, k).
+
+    Returns:
+        shape (b, n, k), or (b, n, d) if transposed.
+    """
+    return _GroupedProduct.apply(vectors, matrices, rows, transposed)
+
+
+class _Unit(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor) -> Tensor:  # noqa: ANN401 (torch declares no type for it)
+        lengths = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True).clamp_(min=LEAST_LENGTH)
+        units = vectors / lengths
+        ctx.save_for_backward(units, lengths)
+        return units
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Tensor:  # noqa: ANN401
+        """Take away what would change the length: (g - (g·u) u) / length."""
+        units, lengths = ctx.saved_tensors
+        gradient = gradients[0]
+        along = (gradient * units).sum(-1, keepdim=True)
+        return torch.addcmul(gradient, along, units, value=-1).div_(lengths)
+
+
+class _GroupedProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, matrices: Tensor, rows: Tensor, transposed: bool) -> Tensor:  # noqa: ANN401
+        vectors = vectors.contiguous()
+        product = vectors.new_empty(*vectors.shape[:2], matrices.shape[1 if transposed else 2])
+        for row, part in _groups(rows):
+            matrix = matrices[row].T if transposed else matrices[row]
+            torch.mm(vectors[part].flatten(0, 1), matrix, out=product[part].flatten(0, 1))
+        ctx.save_for_backward(vectors, matrices, rows)
+        ctx.transposed = transposed
+        return product
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor, Tensor, None, None]:  # noqa: ANN401
+        vectors, matrices, rows = ctx.saved_tensors
+        gradient = gradients[0].contiguous()
+        of_vectors, of_matrices = torch.empty_like(vectors), torch.zeros_like(matrices)
+        for row, part in _groups(rows):
+            given, arriving = vectors[part].flatten(0, 1), gradient[part].flatten(0, 1)
+            left, right = (arriving, given) if ctx.transposed else (given, arriving)
+            matrix = matrices[row] if ctx.transposed else matrices[row].T
+            torch.mm(arriving, matrix, out=of_vectors[part].flatten(0, 1))
+            torch.mm(left.T, right, out=of_matrices[row])
+        return of_vectors, of_matrices, None, None
+
+
+def _groups(rows: Tensor) -> Iterator[tuple[int, slice]]:
+    """Go through the runs of equal numbers."""
+    numbers, counts = torch.unique_consecutive(rows, return_counts=True)
+    start = 0
+    for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+        yield number, slice(start, start + count)
+        start += count

@@ -17,7 +17,7 @@ from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.negatives import CorruptedBatch, CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError, did_you_mean
 from tripleshot.methods.caching import SupportLookup, score_in_batches
-from tripleshot.methods.settings import OptimizerKind, TrainingSettings
+from tripleshot.methods.settings import OptimizerKind, TrainingSettings, count, setting
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
 
 SCORING_BATCH = 4096  # candidates
@@ -26,26 +26,22 @@ NUM_COMPARED = 64  # random tails that a new relation's examples are set against
 
 @dataclass(frozen=True)
 class PyKEENSettings(TrainingSettings):
-    """Everything that decides how a model of PyKEEN learns; what is not here is as PyKEEN has it.
+    """How a model of PyKEEN learns; what is not here is as PyKEEN has it."""
 
-    Attributes:
-        width: d, size of the embeddings, for models that let one choose it.
-        batch_size: B, true triples of a step.
-        num_negatives: wrong triples for each of them.
-        bernoulli: replace the head more often where a head has many tails; else as often as not.
-        filtered: redraw wrong triples that are known to be true.
-        optimizer: which one.
-    """
-
-    width: int = 100
-    batch_size: int = 1024
-    num_negatives: int = 16
-    bernoulli: bool = True
-    filtered: bool = False
-    optimizer: OptimizerKind = "adam"
+    width: int = count(100, "d, size of the embeddings, for models that let one choose it")
+    batch_size: int = count(1024, "B, true triples per step")
+    num_negatives: int = count(16, "wrong triples per true one")
+    bernoulli: bool = setting(True, "replace the head more often where a head has many tails; else half of the time")
+    filtered: bool = setting(False, "draw wrong triples that are known to be true again")
+    optimizer: OptimizerKind = setting("adam", "which one")
 
 
-class _Kept(nn.Module):
+def tiny() -> PyKEENSettings:
+    """Return settings for a graph of some thirty entities and a few seconds."""
+    return PyKEENSettings(width=8, batch_size=32, num_negatives=4, steps=20, warmup=2, validate_every=10)
+
+
+class PyKEENModule(nn.Module):
     """A model of PyKEEN, and the examples by which the relations of the tasks are found again."""
 
     supports: Tensor
@@ -56,11 +52,11 @@ class _Kept(nn.Module):
         self.register_buffer("supports", supports)
 
 
-class PyKEENMethod(TrainableMethod[PyKEENSettings, _Kept]):
+class PyKEENMethod(TrainableMethod[PyKEENSettings, PyKEENModule]):
     """A model of PyKEEN on one dataset."""
 
     Settings = PyKEENSettings
-    presets = {"fast": PyKEENSettings}  # noqa: RUF012 (never changed)
+    presets = {"fast": PyKEENSettings, "tiny": tiny}  # noqa: RUF012 (never changed)
     variant: ClassVar[str]
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
@@ -94,10 +90,10 @@ class PyKEENMethod(TrainableMethod[PyKEENSettings, _Kept]):
             model = model_resolver.make(self.variant, triples_factory=factory, random_seed=seed, **width)
         except (TypeError, ValueError) as error:
             raise InputError(f"PyKEEN cannot make {self.variant} of these triples alone: {error}") from None
-        self.module = _Kept(model, torch.from_numpy(triples.supports)).to(self.device)
+        self.module = PyKEENModule(model, torch.from_numpy(triples.supports)).to(self.device)
         self.first_task = triples.num_relations - len(triples.supports)
         self.num_entities = num_entities
-        self._known = SupportLookup(triples.supports)
+        self._lookup = SupportLookup(triples.supports)
         self._alike: dict[bytes, int] = {}
 
     def clear_cache(self) -> None:
@@ -128,10 +124,10 @@ class PyKEENMethod(TrainableMethod[PyKEENSettings, _Kept]):
 
     def _relation_of(self, support: IntArray) -> int:
         """Return the relation that was trained with these examples, else the one that suits them best."""
-        task = self._known.find(support)
+        task = self._lookup.find(support)
         if task is not None:
             return self.first_task + task
-        key = self._known.key(support)
+        key = self._lookup.key(support)
         if key not in self._alike:
             self._alike[key] = self._most_alike(support)
         return self._alike[key]
@@ -144,7 +140,7 @@ class PyKEENMethod(TrainableMethod[PyKEENSettings, _Kept]):
         tails = torch.from_numpy(np.concatenate([support[:, 1:], drawn], axis=1)).to(self.device)
         heads = torch.from_numpy(support[:, 0].astype(np.int64)).to(self.device)
         shares = []
-        for relation in range(self.first_task + len(self._known)):
+        for relation in range(self.first_task + len(self._lookup)):
             asked = torch.stack([heads, torch.full_like(heads, relation)], dim=1)
             scores = self.module.model.score_t(asked, tails=tails)
             shares.append(float((scores[:, :1] > scores[:, 1:]).double().mean()))

@@ -1,46 +1,41 @@
 """The vectors that an embedding method has learned, for few-shot methods to start from."""
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
 from torch import Tensor
 
+from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
-from tripleshot.methods.embedding.models import SCORINGS, conjugate
+from tripleshot.methods.embedding.models import LEAST_LENGTH, Scoring
 from tripleshot.methods.trainable import TrainedWeights, Vectors
 
 
-def exporter_of(variant: str) -> Callable[[TrainedWeights, KnowledgeGraph], Vectors] | None:
-    """Return what makes vectors out of a model's weights; None for one whose relations are no vectors."""
-    if "vectors" not in SCORINGS[variant].tables:
-        return None
+def export_vectors(scoring: Scoring, weights: TrainedWeights, graph: KnowledgeGraph) -> Vectors:
+    """Return the vectors of a graph's names, by name: of unit length where the model makes them so.
 
-    def export(weights: TrainedWeights, graph: KnowledgeGraph) -> Vectors:
-        return export_vectors(variant, weights, graph)
+    The inverse of a relation has the vector with which the model would score (t, r, h) as it scores (h, r, t). Complex
+    vectors are standardised, as GMatching takes them.
 
-    return staticmethod(export)
-
-
-def export_vectors(variant: str, weights: TrainedWeights, graph: KnowledgeGraph) -> Vectors:
-    """Return the vectors of a graph's names: of unit length where the model makes them so, ComplEx's standardised.
-
-    GMatching takes ComplEx's vectors standardised. The inverse of a relation has the vector with which the model would
-    score (t, r, h) as it scores (h, r, t).
+    Args:
+        scoring: of the model; its relations are vectors.
+        weights: of a run, with the names that they belong to.
+        graph: whose entities and relations are looked up.
     """
     names = weights.names
-    assert names is not None
+    if names is None or scoring.inverse is None:
+        raise InputError(f"{weights.source}: has no vectors that belong to names")
     entities = _rows(weights.tensors["entities.weight"].numpy(), names.entities, graph.entities.names)
-    if SCORINGS[variant].is_unit:
-        entities /= np.maximum(np.linalg.norm(entities, axis=1, keepdims=True), 1e-12)
-    relations = _rows(weights.tensors["relations.vectors"].numpy(), names.relations, graph.relations.names)
-    forward = torch.from_numpy(relations)
-    tables = (torch.from_numpy(entities), torch.cat([forward, _inverses(forward, variant)]))
-    standardised = [_standardised(table) if variant == "complex" else table for table in tables]
-    return Vectors(standardised[0].numpy(), standardised[1].numpy(), weights.source)
+    if scoring.is_unit:
+        entities /= np.maximum(np.linalg.norm(entities, axis=1, keepdims=True), LEAST_LENGTH)
+    forward = torch.from_numpy(
+        _rows(weights.tensors["relations.vectors"].numpy(), names.relations, graph.relations.names)
+    )
+    tables = (torch.from_numpy(entities), torch.cat([forward, scoring.inverse(forward)]))
+    of_entities, of_relations = (_standardised(table) if scoring.parts == 2 else table for table in tables)
+    return Vectors(of_entities.numpy(), of_relations.numpy(), weights.source)
 
 
 def _rows(table: npt.NDArray[np.float32], trained: Vocabulary, names: pa.LargeStringArray) -> npt.NDArray[np.float32]:
@@ -49,16 +44,6 @@ def _rows(table: npt.NDArray[np.float32], trained: Vocabulary, names: pa.LargeSt
     rows = table[np.maximum(found, 0)]
     rows[found < 0] = 0
     return rows
-
-
-def _inverses(relations: Tensor, variant: str) -> Tensor:
-    match variant:
-        case "complex":
-            return conjugate(relations)
-        case "distmult":
-            return relations
-        case _:
-            return -relations
 
 
 def _standardised(vectors: Tensor) -> Tensor:

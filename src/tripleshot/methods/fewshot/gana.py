@@ -15,11 +15,11 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import TaskBatch
 from tripleshot.methods.caching import SupportCache, score_in_batches
-from tripleshot.methods.episode_settings import MetaSettings, batches_of
-from tripleshot.methods.fewshot.gradient_step import SCORING_BATCH, distance_loss, draw_wrong_tails, embed
-from tripleshot.methods.fewshot.hyperplanes import Relations, gradients
+from tripleshot.methods.fewshot.gradient_step import SCORING_BATCH, distance_loss, draw_wrong_tails, embed, pull
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
+from tripleshot.methods.fewshot.settings import MetaSettings, make_task_sampler
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
+from tripleshot.methods.settings import count, setting, share
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 LSTM_LAYERS = 2
@@ -27,22 +27,17 @@ LSTM_LAYERS = 2
 
 @dataclass(frozen=True)
 class GANASettings(MetaSettings):
-    """Everything that decides what GANA is and how it learns.
+    """What GANA is and how it learns.
 
-    Attributes:
-        lstm_width: size of the LSTM's states, each direction.
-        dropout: rate on neighbors and in the LSTM.
-        max_neighbors: p, neighbors of an entity at most, both directions.
-        hyperplane_rate: as inner_rate, for the normal of a relation's hyperplane.
-        faithful: train as the public code does: the examples' loss is minimised, too, their gradient is divided by the
-            number of relations in a step, and every relation has a hyperplane of its own, of no fixed length, that is
-            moved by the gradient of R in training only; that of a new relation was never trained.
+    The released code minimises the examples' loss, too, divides their gradient by the number of relations in a step,
+    and gives every relation a hyperplane of its own, of no fixed length, that the gradient of R moves in training only;
+    that of a new relation was never trained.
     """
 
-    lstm_width: int = 600
-    max_neighbors: int = 50
-    hyperplane_rate: float = 1.0
-    faithful: bool = False
+    dropout: float = share(0.5, "dropout rate on neighbors and in the LSTM")
+    lstm_width: int = count(600, "size of the LSTM's states, per direction")
+    max_neighbors: int = count(50, "p, neighbors per entity at most, both directions")
+    hyperplane_rate: float = setting(1.0, "as inner_rate, for the normal of a relation's hyperplane")
 
 
 def paper() -> GANASettings:
@@ -51,27 +46,77 @@ def paper() -> GANASettings:
 
 
 def fast() -> GANASettings:
-    """Return settings for two CPU cores: a narrow LSTM, fewer relations a step, more queries of each."""
+    """Return settings for two CPU cores: a narrow LSTM, fewer relations per step, more queries of each."""
     return GANASettings(lstm_width=100, max_neighbors=20, batch_size=4096, relations_per_step=128, steps=20_000)
 
 
-PRESETS = {"fast": fast, "paper": paper}
+def tiny() -> GANASettings:
+    """Return settings for a graph of some thirty entities and a few seconds."""
+    sizes = {"width": 8, "lstm_width": 8, "max_neighbors": 4, "batch_size": 64, "relations_per_step": 16}
+    return GANASettings(**sizes, steps=20, validate_every=10)
+
+
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """T relations in MTransH, where head and tail are projected onto the relation's hyperplane and then compared.
+
+    Attributes:
+        vectors: shape (T, d), R.
+        normals: shape (T, d), p, the normals of the hyperplanes.
+    """
+
+    vectors: Tensor
+    normals: Tensor
+
+    def residuals(self, differences: Tensor) -> Tensor:
+        """Return head + relation - tail on the hyperplanes, shape (T, n, d), from head - tail."""
+        return project(differences, self.normals[:, None]) + self.vectors[:, None]
+
+
+def project(vectors: Tensor, normals: Tensor) -> Tensor:
+    """Project vectors onto hyperplanes: v - (v.p)p."""
+    return vectors - (vectors * normals).sum(-1, keepdim=True) * normals
+
+
+def gradients(relations: Relations, near: Tensor, far: Tensor, margin: float) -> Relations:
+    """Return the gradient of the examples' mean loss in the vectors and in the normals of their relations.
+
+    A residual's length has the gradient u in the vector and -((u.p)x + (x.p)u) in the normal, where u is the residual's
+    direction and x is head - tail.
+
+    Args:
+        relations: T of them.
+        near: shape (T, K, d), head - tail of the examples.
+        far: shape (T, K, d), the same with a wrong tail.
+        margin: by which the wrong tail should be farther away.
+    """
+    toward, away = pull(relations.residuals(near), relations.residuals(far), margin)
+    normals = relations.normals[:, None]
+
+    def turn(differences: Tensor, directions: Tensor) -> Tensor:
+        along, across = ((part * normals).sum(-1, keepdim=True) for part in (directions, differences))
+        return along * differences + across * directions
+
+    return Relations((toward - away).mean(1), (turn(far, away) - turn(near, toward)).mean(1))
 
 
 class GANA(nn.Module):
     """Symbols that examples are read with, entity vectors that tails are scored with, and the networks between."""
 
-    def __init__(self, num_entities: int, num_relations: int, num_own: int, settings: GANASettings) -> None:
+    def __init__(
+        self, num_entities: int, num_relations: int, num_own: int, width: int, lstm_width: int, dropout: float
+    ) -> None:
         """Start at random, entities about one long; the last is one that training has not seen, and stays zero.
 
         Args:
             num_entities: of the graph.
             num_relations: of the graph, inverses not counted.
             num_own: relations that have a hyperplane of their own.
-            settings: widths and dropout.
+            width: d.
+            lstm_width: size of the LSTM's states, per direction.
+            dropout: rate on neighbors and in the LSTM.
         """
         super().__init__()
-        width, hidden = settings.width, settings.lstm_width
         self.symbols = SymbolVectors(num_entities, num_relations, width)
         self.entities = nn.Embedding(num_entities + 1, width, sparse=True)
         nn.init.normal_(self.entities.weight, std=width**-0.5)
@@ -79,52 +124,56 @@ class GANA(nn.Module):
         self.edge = nn.Linear(2 * width, width)
         self.attention = nn.Linear(width, 1, bias=False)
         self.gate = nn.Linear(width, 1)
-        self.lstm = nn.LSTM(
-            2 * width, hidden, LSTM_LAYERS, batch_first=True, dropout=settings.dropout, bidirectional=True
-        )
-        self.relation = nn.Linear(LSTM_LAYERS * 2 * hidden, width)
+        self.lstm = nn.LSTM(2 * width, lstm_width, LSTM_LAYERS, batch_first=True, dropout=dropout, bidirectional=True)
+        self.relation = nn.Linear(LSTM_LAYERS * 2 * lstm_width, width)
         self.normal = nn.Parameter(functional.normalize(torch.randn(width), dim=0))
         self.own_normals = nn.Embedding(num_own, width) if num_own else None
         if self.own_normals is not None:
             nn.init.xavier_normal_(self.own_normals.weight)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, support: Tensor, neighborhoods: Neighborhoods) -> Tensor:
         """Return R of each relation, shape (T, d), from the ids of its examples, shape (T, K, 2), and all neighbors."""
         mixed = self.aggregate(self.symbols.entities(support.flatten()), neighborhoods)
         outputs, (_, cells) = self.lstm(mixed.view(*support.shape[:2], -1))
-        final = cells.view(LSTM_LAYERS, 2, len(support), -1).permute(2, 0, 1, 3).flatten(2)  # (T, layers, 2 hidden)
+        final = cells.view(LSTM_LAYERS, 2, len(support), -1).permute(2, 0, 1, 3).flatten(2)  # (T, layers, 2 lstm_width)
         weights = (outputs @ final.transpose(1, 2)).softmax(1)  # (T, K, layers)
         return self.relation((weights.transpose(1, 2) @ outputs).flatten(1))
 
     def aggregate(self, entities: Tensor, neighborhoods: Neighborhoods) -> Tensor:
-        """Mix entities, shape (n, d), with what their neighbors say; one without neighbors stays as it is."""
+        """Mix entities, shape (n, d), with a weighted sum of their neighbors; one without neighbors stays as it is."""
         edges = self.symbols.relations(neighborhoods.relations), self.symbols.entities(neighborhoods.entities)
         states = functional.leaky_relu(self.edge(self.dropout(torch.cat(edges, dim=1))))
         weights = neighborhoods.softmax(self.attention(states).squeeze(1))
         heard = neighborhoods.sum(weights[:, None] * states)
-        share = self.gate(heard).sigmoid() * (neighborhoods.counts > 0)[:, None]
-        return share * heard + (1 - share) * entities
+        gate = self.gate(heard).sigmoid() * (neighborhoods.counts > 0)[:, None]
+        return gate * heard + (1 - gate) * entities
 
 
 class GANAMethod(TrainableMethod[GANASettings, GANA]):
     """GANA on one dataset."""
 
     Settings = GANASettings
-    presets = PRESETS
+    presets = {"fast": fast, "paper": paper, "tiny": tiny}  # noqa: RUF012 (never changed)
     starts_from = "vectors"
 
+    @classmethod
+    def paper_init(cls, settings: GANASettings) -> str:
+        """The paper starts from TransE."""
+        return "transe"
+
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
-        """Make an untrained network, with a hyperplane for each relation of the training if the public code does."""
-        self._sampler = batches_of(self.settings, dataset, shots)
-        self._make(dataset, len(self._sampler.pool.names) if self.settings.faithful else 0)
+        """Make an untrained network; in the released code each relation of the training has a hyperplane of its own."""
+        self._sampler = make_task_sampler(self.settings, dataset, shots)
+        self._make(dataset, len(self._sampler.pool.names) if self.settings.match_released_code else 0)
 
     def _make(self, dataset: FewShotDataset, num_own: int) -> None:
-        """Make an untrained network for the vocabulary of a dataset, with so many hyperplanes of relations' own."""
+        """Make an untrained network for the names of a dataset, with so many hyperplanes of relations' own."""
         self.dataset = dataset
         self.graph = graph = dataset.graph
         torch.manual_seed(self.settings.seed)
-        self.module = GANA(graph.num_entities, graph.num_relations, num_own, self.settings).to(self.device)
+        sizes = (self.settings.width, self.settings.lstm_width, self.settings.dropout)
+        self.module = GANA(graph.num_entities, graph.num_relations, num_own, *sizes).to(self.device)
         self.module.symbols.requires_grad_(not self.settings.pretrained)  # published: symbols stay as TransE made them
         self.finder = NeighborFinder(graph, self.settings.max_neighbors, self.device)
         self._relations: SupportCache[Relations] = SupportCache()
@@ -144,7 +193,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
     @torch.no_grad()
     def start_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the vectors of an embedding method."""
-        self.module.symbols.take(start)
+        self.module.symbols.copy_from(start)
         self.module.entities.weight.copy_(self.module.symbols.entities.weight)
 
     def _losses(self, batch: TaskBatch, rng: np.random.Generator) -> Losses:
@@ -158,7 +207,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         true = moved.residuals(differences.queries)
         wrong = moved.residuals(differences.wrong_queries.flatten(1, 2)).view_as(differences.wrong_queries)
         losses = {"query": distance_loss(true, wrong, margin)}
-        if self.settings.faithful:
+        if self.settings.match_released_code:
             near, far = (before.residuals(part) for part in (differences.support, differences.wrong_support))
             losses["support"] = distance_loss(near, far[:, :, None], margin)
         return losses
@@ -166,7 +215,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
     def _normals(self, tasks: IntArray | None = None) -> Tensor:
         """Return the normals, shape (T, d), of relations of the training, or of one that is new."""
         module = self.module
-        if not self.settings.faithful:
+        if not self.settings.match_released_code:
             return functional.normalize(module.normal, dim=0).expand(1 if tasks is None else len(tasks), -1)
         if tasks is None or module.own_normals is None:
             return module.normal[None]
@@ -178,7 +227,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         with torch.no_grad():
             gradient = gradients(relations, differences, wrong, settings.margin)
         vectors = relations.vectors - settings.inner_rate * gradient.vectors
-        if not settings.faithful:
+        if not settings.match_released_code:
             turned = relations.normals - settings.hyperplane_rate * gradient.normals
             return Relations(vectors, functional.normalize(turned, dim=-1))
         if is_asked:
@@ -213,6 +262,6 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
 
     def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; entities that the run has never seen stand at the origin."""
-        self._make(dataset, weights.num_rows("own_normals.weight") if self.settings.faithful else 0)
+        self._make(dataset, weights.num_rows("own_normals.weight") if self.settings.match_released_code else 0)
         restore_weights(self.module, weights, dataset.graph)
         self.module.eval()

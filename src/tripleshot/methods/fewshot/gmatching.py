@@ -1,4 +1,4 @@
-"""GMatching (Xiong et al., 2018): a pair is what its head's and its tail's neighbors are, matched with the examples.
+"""GMatching (Xiong et al., 2018): pairs are encoded by the neighbors of both ends and matched with the examples.
 
 Neighbors are averaged and transformed, the examples' pairs are averaged into a prototype, and a few steps of an LSTM
 compare a query's pair with it.
@@ -10,18 +10,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.methods.fewshot.matching import Matcher
-from tripleshot.methods.fewshot.matching_method import MatchingMethod, MatchingSettings
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.methods.fewshot.matching import Matcher, MatchingMethod
 from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
+from tripleshot.methods.fewshot.settings import NeighborSettings
+from tripleshot.methods.settings import setting
 
 
 @dataclass(frozen=True)
-class GMatchingSettings(MatchingSettings):
-    """Everything that decides what GMatching is and how it learns; the defaults are for two CPU cores.
+class GMatchingSettings(NeighborSettings):
+    """What GMatching is and how it learns; the defaults are for two CPU cores.
 
-    Attributes:
-        faithful: add the bias of the neighbors' layer once for each padded place, too, as the public code does.
+    The released code adds the bias of the neighbors' layer once for each padded place, too.
     """
+
+    matching_steps: int = setting(2, "steps of the LSTM that matches a query with the prototype")
 
 
 def paper() -> GMatchingSettings:
@@ -29,11 +32,16 @@ def paper() -> GMatchingSettings:
     return GMatchingSettings(steps=1_000_000, schedule="constant", warmup=0, validate_every=10_000, valid_queries=0)
 
 
+def tiny() -> GMatchingSettings:
+    """Return settings for a graph of some thirty entities and a few seconds."""
+    return GMatchingSettings(width=16, max_neighbors=4, batch_size=16, steps=20, validate_every=10)
+
+
 class GMatching(Matcher):
     """Neighbors to codes, pairs of codes to scores."""
 
     def add_layers(self, width: int) -> None:
-        """Make the layer of neighbors; padded places count its bias once more each, if they count."""
+        """Make the layer that transforms neighbors; each padded place adds its bias once more, if padding counts."""
         self.combine = nn.Linear(2 * width, width)
         nn.init.xavier_normal_(self.combine.weight)
 
@@ -57,5 +65,10 @@ class GMatchingMethod(MatchingMethod[GMatchingSettings, GMatching]):
     """GMatching on one dataset."""
 
     Settings = GMatchingSettings
-    Network = GMatching
-    presets = {"fast": GMatchingSettings, "paper": paper}  # noqa: RUF012 (never changed)
+    presets = {"fast": GMatchingSettings, "paper": paper, "tiny": tiny}  # noqa: RUF012 (never changed)
+
+    def make_network(self, graph: KnowledgeGraph, padded_to: int) -> GMatching:
+        """Make an untrained network for the names of a graph."""
+        settings = self.settings
+        sizes = (settings.width, settings.dropout, settings.encoder_dropout, settings.matching_steps)
+        return GMatching(graph.num_entities, graph.num_relations, *sizes, padded_to)

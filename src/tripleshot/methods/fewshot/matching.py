@@ -1,11 +1,13 @@
-"""What GMatching and FSRL share: a neighbor code for each entity, pairs of codes, and the LSTM that matches them.
+"""What GMatching and FSRL share: a code per entity from its neighbors, pairs of codes, and the LSTM that matches them.
 
 An entity's code does not depend on the pair it stands in. In training it is computed once for each distinct entity of
-an episode; in scoring it is kept between the questions, for as long as the weights stay the same.
+an episode; in scoring it is kept between questions, for as long as the weights stay the same.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -13,10 +15,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tripleshot.arrays import FloatArray, IntArray
-from tripleshot.datasets.episodes import Episode
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.episodes import Episode, EpisodeSampler
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.caching import EntityCache, score_in_batches
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
-from tripleshot.methods.fewshot.vectors import SymbolVectors
+from tripleshot.methods.fewshot.settings import NeighborSettings, make_episode_sampler
+from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
+from tripleshot.methods.losses import ranking_loss
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 SCORING_BATCH = 1024  # candidates
 
@@ -87,7 +94,7 @@ class Matcher(nn.Module, ABC):
         matching_steps: int,
         padded_to: int = 0,
     ) -> None:
-        """Make the network; `padded_to` places of a neighborhood count as in the public code, 0 masks padding."""
+        """Make the network; `padded_to` places of a neighborhood count as in the released code, 0 masks padding."""
         super().__init__()
         self.padded_to = padded_to
         self.symbols = SymbolVectors(num_entities, num_relations, width)
@@ -137,7 +144,7 @@ class EpisodePairs:
 def encode_episode(
     matcher: Matcher, finder: NeighborFinder, episode: Episode, rng: np.random.Generator
 ) -> EpisodePairs:
-    """Code the distinct entities of an episode once and put the codes into pairs."""
+    """Encode the distinct entities of an episode once and put their codes into pairs."""
     repeated = np.repeat(episode.queries[:, 0], episode.negatives.shape[1])
     negatives = np.stack([repeated, episode.negatives.ravel()], axis=1)
     pairs = np.concatenate([episode.support, episode.queries, negatives])
@@ -147,14 +154,68 @@ def encode_episode(
     return EpisodePairs(*coded.split([len(episode.support), len(episode.queries), len(negatives)]))
 
 
-@torch.inference_mode()
-def score_tails(matcher: Matcher, codes: EntityCache, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-    """Score tails for a head by the kept codes, a bounded number at a time."""
-    prototype = matcher.prototype(codes.get(support.reshape(-1)).view(len(support), -1))
-    of_head = codes.get(np.array([head]))
+SettingsType = TypeVar("SettingsType", bound=NeighborSettings)
+MatcherType = TypeVar("MatcherType", bound=Matcher)
 
-    def score(some: IntArray) -> Tensor:
-        of_tails = codes.get(some)
-        return matcher.match(torch.cat([of_head.expand(len(of_tails), -1), of_tails], dim=1), prototype)
 
-    return score_in_batches(score, tails, SCORING_BATCH)
+class MatchingMethod(TrainableMethod[SettingsType, MatcherType]):
+    """A matcher on one dataset; GMatching and FSRL differ in their networks and in what they minimise."""
+
+    starts_from = "vectors"
+
+    @abstractmethod
+    def make_network(self, graph: KnowledgeGraph, padded_to: int) -> MatcherType:
+        """Make an untrained network for the names of a graph; `padded_to` as the network takes it."""
+
+    @classmethod
+    def paper_init(cls, settings: SettingsType) -> str:
+        """Both papers start from ComplEx."""
+        return "complex"
+
+    def prepare(self, dataset: FewShotDataset, shots: int) -> None:
+        """Make an untrained network for the names of a dataset."""
+        self.dataset, self.shots, self.graph = dataset, shots, dataset.graph
+        settings, graph = self.settings, dataset.graph
+        torch.manual_seed(settings.seed)
+        self.finder = NeighborFinder(graph, settings.max_neighbors, self.device)
+        self.module = self.make_network(graph, settings.max_neighbors if settings.match_released_code else 0)
+        self.module.to(self.device).symbols.requires_grad_(settings.fine_tune)
+        self.codes = EntityCache(graph.num_entities, lambda entities: self.module.encode(self.finder.find(entities)))
+
+    def start_from(self, start: Vectors | TrainedWeights) -> None:
+        """Take the vectors of an embedding method."""
+        self.module.symbols.copy_from(start)
+
+    def stages(self) -> list[Stage]:
+        """Return the one stage: episodes."""
+        sampler = make_episode_sampler(self.settings, self.dataset, self.shots)
+        return [self.stage("episodes", partial(self._losses, sampler), bool(self.dataset.valid))]
+
+    def _losses(self, sampler: EpisodeSampler, _step: int, rng: np.random.Generator) -> Losses:
+        """Rank true tails above wrong ones."""
+        pairs = encode_episode(self.module, self.finder, sampler.draw(rng), rng)
+        positive, negative = pairs.scores(self.module, self.module.prototype(pairs.support))
+        return {"ranking": ranking_loss(positive, negative, self.settings.margin)}
+
+    def clear_cache(self) -> None:
+        """Drop the entities' codes."""
+        self.codes.clear()
+
+    @torch.inference_mode()
+    def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+        """Score tails by their neighbors; an entity's neighbors are encoded once for all questions."""
+        self.module.eval()
+        prototype = self.module.prototype(self.codes.get(support.reshape(-1)).view(len(support), -1))
+        of_head = self.codes.get(np.array([head]))
+
+        def score(some: IntArray) -> Tensor:
+            of_tails = self.codes.get(some)
+            return self.module.match(torch.cat([of_head.expand(len(of_tails), -1), of_tails], dim=1), prototype)
+
+        return score_in_batches(score, tails, SCORING_BATCH)
+
+    def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
+        """Take the weights of a run; a neighbor or relation that the run has never seen has a zero vector."""
+        self.prepare(dataset, 0)
+        restore_weights(self.module, weights, dataset.graph)
+        self.module.eval()

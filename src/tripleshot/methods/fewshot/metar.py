@@ -16,7 +16,6 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import TaskBatchSampler
 from tripleshot.methods.caching import SupportCache, score_in_batches
-from tripleshot.methods.episode_settings import MetaSettings, batches_of
 from tripleshot.methods.fewshot.gradient_step import (
     SCORING_BATCH,
     distance_loss,
@@ -24,22 +23,20 @@ from tripleshot.methods.fewshot.gradient_step import (
     embed,
     relation_gradient,
 )
+from tripleshot.methods.fewshot.settings import MetaSettings, make_task_sampler
 from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 
 @dataclass(frozen=True)
 class MetaRSettings(MetaSettings):
-    """Everything that decides what MetaR is and how it learns.
+    """What MetaR is and how it learns.
 
-    Attributes:
-        dropout: rate in the network that makes a relation's vector.
-        faithful: train as the public code does: the examples' loss is minimised, too, their gradient is divided by the
-            number of relations in a step, and from the first validation on there is no dropout and batch norm is fixed.
+    The released code minimises the examples' loss, too, divides their gradient by the number of relations in a step,
+    and from the first validation on has no dropout and a fixed batch norm.
     """
 
     patience: int = 30
-    faithful: bool = False
 
 
 def paper() -> MetaRSettings:
@@ -48,11 +45,13 @@ def paper() -> MetaRSettings:
 
 
 def fast() -> MetaRSettings:
-    """Return settings for two CPU cores: fewer relations a step, but more queries of each."""
+    """Return settings for two CPU cores: fewer relations per step, but more queries of each."""
     return MetaRSettings(batch_size=8192, relations_per_step=256, steps=20_000)
 
 
-PRESETS = {"fast": fast, "paper": paper}
+def tiny() -> MetaRSettings:
+    """Return settings for a graph of some thirty entities and a few seconds."""
+    return MetaRSettings(width=8, batch_size=64, relations_per_step=16, steps=20, validate_every=10)
 
 
 class ExampleLayer(nn.Module):
@@ -101,11 +100,16 @@ class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
     """MetaR on one dataset."""
 
     Settings = MetaRSettings
-    presets = PRESETS
+    presets = {"fast": fast, "paper": paper, "tiny": tiny}  # noqa: RUF012 (never changed)
     starts_from = "vectors"
 
+    @classmethod
+    def paper_init(cls, settings: MetaRSettings) -> str:
+        """The paper starts from TransE where episodes are drawn from train tasks alone."""
+        return "transe" if settings.regime == "pre-train" else ""
+
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
-        """Make an untrained network for the vocabulary of a dataset."""
+        """Make an untrained network for the names of a dataset."""
         self.dataset, self.shots, self.graph = dataset, shots, dataset.graph
         torch.manual_seed(self.settings.seed)
         width, dropout = self.settings.width, self.settings.dropout
@@ -114,7 +118,7 @@ class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
 
     def stages(self) -> list[Stage]:
         """Return the one stage: episodes of many relations."""
-        sampler = batches_of(self.settings, self.dataset, self.shots)
+        sampler = make_task_sampler(self.settings, self.dataset, self.shots)
         return [self.stage("episodes", partial(self._losses, sampler), bool(self.dataset.valid))]
 
     def clear_cache(self) -> None:
@@ -125,24 +129,24 @@ class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
     def start_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the entities' vectors of an embedding method."""
         symbols = SymbolVectors(self.graph.num_entities, self.graph.num_relations, self.settings.width)
-        symbols.take(start)
+        symbols.copy_from(start)
         self.module.entities.weight.copy_(symbols.entities.weight)
 
     def _losses(self, sampler: TaskBatchSampler, step: int, rng: np.random.Generator) -> Losses:
         """Rank the queries' true tails above wrong ones, by the relations' vectors after their step."""
         settings = self.settings
-        if settings.faithful and step >= settings.validate_every:
+        if settings.match_released_code and step >= settings.validate_every:
             self.module.eval()
         batch = sampler.draw(rng)
         support, differences = embed(self.module.entities, batch)
         relation = self.module(support)[:, None]  # (T, 1, d)
         near, far = differences.support + relation, differences.wrong_support + relation
         gradient = relation_gradient(near, far, settings.margin)[:, None]
-        gradient = gradient / len(relation) if settings.faithful else gradient
+        gradient = gradient / len(relation) if settings.match_released_code else gradient
         moved = relation - settings.inner_rate * gradient
         true, wrong = differences.queries + moved, differences.wrong_queries + moved[:, None]
         losses = {"query": distance_loss(true, wrong, settings.margin)}
-        if settings.faithful:
+        if settings.match_released_code:
             losses["support"] = distance_loss(near, far[:, :, None], settings.margin)
         return losses
 

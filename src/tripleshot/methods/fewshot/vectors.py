@@ -26,8 +26,8 @@ class SymbolVectors(nn.Module):
             nn.init.zeros_(table.weight[-1])
 
     @torch.no_grad()
-    def take(self, start: Vectors | TrainedWeights) -> None:
-        """Start from the vectors of an embedding method."""
+    def copy_from(self, start: Vectors | TrainedWeights) -> None:
+        """Take the vectors of an embedding method."""
         if not isinstance(start, Vectors):
             raise InputError(f"{start.source}: has no vectors to start from")
         width = self.entities.embedding_dim
