@@ -42,8 +42,9 @@ def test_importing_the_package_draws_in_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "[]\n"
 
 
-def test_reading_and_splitting_a_graph_needs_no_torch():
+def test_reading_a_graph_and_a_runs_description_needs_no_torch():
     script = (
+        "from tripleshot.training.runs import load_config; "
         "import sys, tripleshot as ts; ts.make_dataset(ts.load_dataset('atlas').graph, min_triples=100); "
         "print('torch' in sys.modules)"
     )

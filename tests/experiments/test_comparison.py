@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from tripleshot import experiments
 from tripleshot.errors import InputError
 from tripleshot.experiments.cells import Plan
 from tripleshot.experiments.comparison import compare, run_budgets, run_plan, write_comparison, write_over_time
-from tripleshot.experiments.comparison_table import Comparison
 from tripleshot.methods.fewshot.metar import MetaRMethod, MetaRSettings
 
 SHOTS = 3
@@ -100,9 +98,3 @@ def test_each_number_of_examples_is_a_comparison_and_one_about_valid_tasks_says_
     assert [comparison.shots for comparison in comparisons] == [1, SHOTS]
     write_comparison(comparisons[0], tiny, tmp_path)
     assert (tmp_path / "compare-valid-1-shot.md").exists()
-
-
-def test_the_public_names_are_those_of_their_modules():
-    assert [getattr(experiments, name) for name in experiments.__all__] == [Comparison, compare]
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        experiments.nothing  # noqa: B018
