@@ -33,7 +33,7 @@ CALIBRATION = "calibration.json"
 MAX_QUESTIONS = 300
 MAX_SCORES = 200_000  # of all questions together: a neural method takes about a minute
 TEMPERATURES = 2.0 ** np.arange(-6, 3)  # in units of how far the best score is above the mean
-STEP, LEAST_SHARE = 0.01, 50.0  # logarithms of shares are rounded, and not told apart below -50
+STEP, MAX_LOG = 0.01, 50.0  # logarithms of shares are rounded to steps, and not distinguished below -50
 RIDGE = 1e-3
 MAX_STEPS = 100  # of Newton's method
 NUM_BINS = 10
@@ -216,7 +216,7 @@ def _fit(questions: Sequence[Question]) -> Curve:
     fits = []
     for temperature in (TEMPERATURES * lead).tolist():
         shares = np.concatenate([log_shares(question.scores, temperature) for question in questions])
-        places = np.minimum(-shares / STEP, LEAST_SHARE / STEP).astype(np.int64)
+        places = np.minimum(-shares / STEP, MAX_LOG / STEP).astype(np.int64)
         everything, right = (np.bincount(places, some).astype(np.float64) for some in (weights, weights * is_right))
         slope, bias = regress(-STEP * np.arange(len(right)), everything, right)
         logits = bias - slope * STEP * np.arange(len(right))

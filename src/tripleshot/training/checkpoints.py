@@ -56,8 +56,8 @@ class TrainingProgress:
         best_mrr: the best validation so far, -1 before the first.
         best_step: when it was.
         worse_in_a_row: validations since then.
-        seconds: time of the steps alone, earlier sittings included.
-        spent: all time since the first step, earlier sittings included: steps, validations, checkpoints.
+        seconds: time of the steps alone, also of those before the training was resumed.
+        spent: all time since the first step, but not while it was stopped: steps, validations, checkpoints.
         stage_began: what was spent when the stage began.
         validating: seconds of the validations in `spent`; `validations` says how many there were.
         validated_at: where in the stage the last validation was, in steps of its budget.
@@ -105,7 +105,7 @@ def load_checkpoint(
     optimizers_of: Callable[[int], list[torch.optim.Optimizer]],
     rng: np.random.Generator,
 ) -> tuple[list[torch.optim.Optimizer], TrainingProgress]:
-    """Put a training back to where it was; `optimizers_of` makes the optimizers of a stage."""
+    """Restore the state of a training; `optimizers_of` makes the optimizers of a stage."""
     try:
         with safe_open(path, framework="pt") as file:
             header = json.loads(file.metadata()["state"])

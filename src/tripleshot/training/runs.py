@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.arrow"
 FORMER_NAMES = {"rscl+": "evidence-net"}
-LEAST_KNOWN = 0.5  # share of a dataset's entities that a run must know to be of use on it
+MIN_KNOWN = 0.5  # share of a dataset's entities that a run must know to be of use on it
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def require_known_names(config: RunConfig, dataset: FewShotDataset, folder: Path
         raise _other_data(config, dataset, found)
     new_entities = int(np.sum(trained.entities.find(graph.entities.names) < 0))
     new_relations = int(np.sum(trained.relations.find(graph.relations.names) < 0))
-    if graph.num_entities - new_entities < LEAST_KNOWN * graph.num_entities:
+    if graph.num_entities - new_entities < MIN_KNOWN * graph.num_entities:
         raise _other_data(config, dataset, found)
     if new_entities or new_relations:
         warn(

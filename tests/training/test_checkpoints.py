@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from tripleshot.errors import InputError
+from tripleshot.training.checkpoints import (
+    WEIGHTS,
+    TrainingProgress,
+    count_weights,
+    load_checkpoint,
+    load_weights,
+    read_weights,
+    save_checkpoint,
+    save_weights,
+)
+
+
+def make_optimizers(module):
+    return lambda stage: [torch.optim.Adam(module.parameters(), lr=0.1)]
+
+
+def take_step(module, optimizers, rng):
+    inputs = torch.from_numpy(rng.normal(size=(4, 3)).astype(np.float32)) + torch.randn(4, 3)
+    module(inputs).square().sum().backward()
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def test_weights_come_back_and_are_counted(tmp_path: Path):
+    module, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    save_weights(module, tmp_path)
+    load_weights(other, tmp_path)
+    assert torch.equal(module.weight, other.weight)
+    assert count_weights(tmp_path) == 8
+    assert read_weights(tmp_path / WEIGHTS).keys() == {"weight", "bias"}
+
+
+def test_weights_that_cannot_be_used_are_named(tmp_path: Path):
+    with pytest.raises(InputError, match=f"{WEIGHTS}: not readable as weights"):
+        read_weights(tmp_path / WEIGHTS)
+    (tmp_path / WEIGHTS).write_bytes(b"nothing of the kind")
+    with pytest.raises(InputError, match=f"{WEIGHTS}: not readable as weights"):
+        read_weights(tmp_path / WEIGHTS)
+    save_weights(nn.Linear(3, 2), tmp_path)
+    with pytest.raises(InputError, match="belongs to another configuration"):
+        load_weights(nn.Linear(4, 2), tmp_path)
+
+
+def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path):
+    torch.manual_seed(0)
+    module, rng = nn.Linear(3, 2), np.random.default_rng(0)
+    optimizers = make_optimizers(module)(0)
+    take_step(module, optimizers, rng)
+    progress = TrainingProgress(stage=1, step=7, best_mrr=0.25, loss_sums={"fit": 1.5}, loss_count=3)
+    save_checkpoint(tmp_path / "checkpoint", module, optimizers, rng, progress)
+    take_step(module, optimizers, rng)
+
+    other, other_rng = nn.Linear(3, 2), np.random.default_rng(9)
+    found, restored = load_checkpoint(tmp_path / "checkpoint", other, make_optimizers(other), other_rng)
+    take_step(other, found, other_rng)
+    assert restored == progress
+    assert torch.equal(other.weight, module.weight)
+    assert other_rng.random() == rng.random()
+
+
+def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path):
+    module, rng = nn.Linear(3, 2), np.random.default_rng(0)
+    save_checkpoint(tmp_path / "checkpoint", module, make_optimizers(module)(0), rng, TrainingProgress())
+    other = nn.Linear(4, 2)
+    with pytest.raises(InputError, match="belongs to another configuration"):
+        load_checkpoint(tmp_path / "checkpoint", other, make_optimizers(other), rng)
