@@ -12,7 +12,7 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.evaluation.ranks import TIE_RULES, summarize
 from tripleshot.evaluation.results import EvaluationSpec, describe, write_json
-from tripleshot.methods import METHODS, PYKEEN, find_method, settings_of
+from tripleshot.methods import PYKEEN, find_method, find_methods, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.tables import check_suffix
 from tripleshot.training.fit import fit
@@ -100,7 +100,7 @@ def methods_command() -> None:
     table = Table()
     for name in ("method", "family", "what it does"):
         table.add_column(name)
-    for name, entry in METHODS.items():
+    for name, entry in find_methods().items():
         table.add_row(name, entry.kind, entry.summary)
     table.add_row(f"{PYKEEN}MODEL", "pykeen", f"any model of PyKEEN, such as {PYKEEN}RotatE; needs the extra pykeen")
     console.print(table)

@@ -16,14 +16,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from tripleshot.cli.display import console, progress_bar
 from tripleshot.cli.options import choose_settings, overrides_of
 from tripleshot.datasets.catalog import load_dataset
-from tripleshot.methods import METHODS, find_method
+from tripleshot.methods import find_method, find_methods
 from tripleshot.training.budget import read_budget
 from tripleshot.training.distributed import process_group, rank
 from tripleshot.training.fit import calibrate_run, train_run
 from tripleshot.training.runs import load_config
 from tripleshot.training.trainer import TrainingUpdate
 
-Overrides = overrides_of({name: entry.settings for name, entry in METHODS.items() if entry.learns})
+Overrides = overrides_of({name: entry.settings for name, entry in find_methods().items() if entry.learns})
 AS_THEY_ARE = Overrides()
 
 

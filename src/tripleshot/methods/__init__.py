@@ -6,10 +6,10 @@ A method of another package is found by its entry point in the group `tripleshot
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from tripleshot.errors import InputError, did_you_mean
+from tripleshot.errors import InputError, did_you_mean, warn
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import find_device
 
@@ -52,7 +52,8 @@ class MethodEntry:
         """Return the names of the method's settings."""
         if self.learns:
             return {field.name for field in fields(self.settings)}
-        return {field.name for field in fields(self.method_class()) if field.init}
+        found = self.method_class()
+        return {field.name for field in fields(found) if field.init} if is_dataclass(found) else set()
 
     def preset(self, name: str) -> Any:  # noqa: ANN401 (each method has settings of its own)
         """Return settings to start from."""
@@ -117,14 +118,24 @@ PYKEEN = "pykeen:"
 
 
 @cache
-def plugins() -> dict[str, MethodEntry]:
-    """Return the methods of other packages, by the names of their entry points."""
-    found = {}
-    for point in entry_points(group=ENTRY_POINTS):
-        made = point.load()
-        summary = (made.__doc__ or point.value).strip().splitlines()[0]
-        found[point.name] = MethodEntry("plugin", summary, point.value, learns=hasattr(made, "stages"))
-    return found
+def plugins() -> dict[str, EntryPoint]:
+    """Return where other packages have their methods, by name; nothing of them is imported."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in METHODS}
+
+
+def _load_plugin(point: EntryPoint) -> MethodEntry:
+    """Import the method of another package; whatever goes wrong there is an error that names it."""
+    try:
+        found = point.load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"method {point.name!r} ({point.value}) cannot be imported: {reason}") from error
+    learns = hasattr(found, "stages")
+    needed = ("prepare", "score", *(("Settings", "presets", "restore") if learns else ()))
+    if missing := ", ".join(name for name in needed if not hasattr(found, name)):
+        raise InputError(f"method {point.name!r} ({point.value}) is no method: it has no {missing}")
+    summary = (found.__doc__ or point.value).strip().splitlines()[0]
+    return MethodEntry("plugin", summary, point.value, learns)
 
 
 def find_method(name: str) -> MethodEntry:
@@ -133,10 +144,12 @@ def find_method(name: str) -> MethodEntry:
         model = name.removeprefix(PYKEEN)
         place = "tripleshot.methods.embedding.pykeen:pykeen_method"
         return MethodEntry("pykeen", f"{model} as PyKEEN has it", place, True, model)
-    every = METHODS if name in METHODS else {**METHODS, **plugins()}
-    if name not in every:
-        raise InputError(f"unknown method {name!r}, there are {', '.join(every)}{did_you_mean(name, list(every))}")
-    return every[name]
+    if name in METHODS:
+        return METHODS[name]
+    if name in plugins():
+        return _load_plugin(plugins()[name])
+    every = list_methods()
+    raise InputError(f"unknown method {name!r}, there are {', '.join(every)}{did_you_mean(name, every)}")
 
 
 def create_method(name: str, settings: dict[str, Any] | None = None, device: str = "cpu") -> Method:
@@ -162,3 +175,14 @@ def settings_of(method: Method) -> dict[str, Any]:
 def list_methods() -> list[str]:
     """Return the names of all methods, those of other packages included."""
     return [*METHODS, *plugins()]
+
+
+def find_methods() -> dict[str, MethodEntry]:
+    """Return all methods by name; one of another package that cannot be imported is left out with a warning."""
+    found = {}
+    for name in list_methods():
+        try:
+            found[name] = find_method(name)
+        except InputError as error:
+            warn(str(error))
+    return found
