@@ -16,10 +16,11 @@ from tripleshot.training.checkpoints import (
     save_checkpoint,
     save_weights,
 )
+from tripleshot.training.optimization import make_optimizers
 
 
-def make_optimizers(module):
-    return lambda stage: [torch.optim.Adam(module.parameters(), lr=0.1)]
+def optimizers_for(module):
+    return lambda stage: make_optimizers(module, "adam", 0.1)
 
 
 def take_step(module, optimizers, rng):
@@ -53,14 +54,14 @@ def test_weights_that_cannot_be_used_are_named(tmp_path: Path):
 def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path):
     torch.manual_seed(0)
     module, rng = nn.Linear(3, 2), np.random.default_rng(0)
-    optimizers = make_optimizers(module)(0)
+    optimizers = optimizers_for(module)(0)
     take_step(module, optimizers, rng)
     progress = TrainingProgress(stage=1, step=7, best_mrr=0.25, loss_sums={"fit": 1.5}, loss_count=3)
     save_checkpoint(tmp_path / "checkpoint", module, optimizers, rng, progress)
     take_step(module, optimizers, rng)
 
     other, other_rng = nn.Linear(3, 2), np.random.default_rng(9)
-    found, restored = load_checkpoint(tmp_path / "checkpoint", other, make_optimizers(other), other_rng)
+    found, restored = load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other), other_rng)
     take_step(other, found, other_rng)
     assert restored == progress
     assert torch.equal(other.weight, module.weight)
@@ -69,7 +70,7 @@ def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path):
 
 def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path):
     module, rng = nn.Linear(3, 2), np.random.default_rng(0)
-    save_checkpoint(tmp_path / "checkpoint", module, make_optimizers(module)(0), rng, TrainingProgress())
+    save_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module)(0), rng, TrainingProgress())
     other = nn.Linear(4, 2)
     with pytest.raises(InputError, match="belongs to another configuration"):
-        load_checkpoint(tmp_path / "checkpoint", other, make_optimizers(other), rng)
+        load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other), rng)
