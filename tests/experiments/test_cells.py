@@ -13,7 +13,7 @@ from tripleshot.evaluation.results import RESULT
 from tripleshot.experiments.cells import Cell, Plan, run_cell, variant_of_width
 from tripleshot.experiments.comparison_table import make_comparison
 from tripleshot.experiments.variants import EVERYTHING
-from tripleshot.methods import METHODS, MethodEntry
+from tripleshot.methods import METHODS
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.training.log import LOG, read_log
@@ -168,20 +168,16 @@ def test_a_run_of_another_version_is_refused_by_the_names_of_its_settings(plan, 
         load_run(plan.folder(RSCL), tiny)
 
 
-def test_vectors_that_a_method_starts_from_are_trained_first_and_counted_apart(plan, tiny, monkeypatch):
-    """A second name of RSCL stands for an embedding method: its pre-training is what the other starts from."""
-    monkeypatch.setitem(
-        METHODS, "vectors", MethodEntry("embedding", "", "tripleshot.methods.rscl.method:RSCLMethod", learns=True)
-    )
-    recorder = Recorder()
-    result = run_cell(replace(plan, pretrained={"rscl": "vectors"}), RSCL, tiny, recorder)
-    assert recorder.trained == ["vectors-3-shot-seed-0", "rscl-3-shot-seed-0"]
-    vectors = json.loads((plan.folder(replace(RSCL, method="vectors")) / RESULT).read_text())
-    assert result["training"]["pretrained"]["method"] == "vectors"
+def test_vectors_that_a_method_starts_from_are_trained_first_and_counted_apart(plan, tiny):
+    plan, cell, recorder = replace(plan, preset="tiny"), Cell("gmatching", 3, 0), Recorder()
+    result = run_cell(replace(plan, pretrained={"gmatching": "transe"}), cell, tiny, recorder)
+    assert recorder.trained == ["transe@width=16-3-shot-seed-0", "gmatching-3-shot-seed-0"]
+    vectors = json.loads((plan.folder(Cell("transe", 3, 0, "width=16")) / RESULT).read_text())
+    assert result["training"]["pretrained"]["method"] == "transe@width=16"
     assert result["training"]["pretrained"]["spent"] == vectors["training"]["spent"]
-    assert result["config"]["pretrained"].endswith("vectors-3-shot-seed-0")
+    assert result["config"]["pretrained"].endswith("transe@width=16-3-shot-seed-0")
     with pytest.raises(InputError, match="other vectors"):
-        run_cell(plan, RSCL, tiny, Recorder())
+        run_cell(replace(plan, pretrained={}), cell, tiny, Recorder())
 
 
 def test_a_variant_is_a_cell_of_its_own_with_its_settings_changed(plan, tiny):
@@ -242,7 +238,7 @@ def test_valid_tasks_are_asked_about_in_a_folder_of_their_own(plan, tiny):
         run_cell(plan, Cell("degree", 3, 0), tiny, Recorder())
 
 
-def test_a_preset_of_rscl_alone_means_fast_to_the_others(plan):
+def test_a_preset_of_other_methods_means_fast(plan):
     plan = replace(plan, preset="demo")
     assert plan.settings(Cell("faan", 3, 0)) == replace(plan, preset="fast").settings(Cell("faan", 3, 0))
     with pytest.raises(InputError, match="no preset 'slow'"):

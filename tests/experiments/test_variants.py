@@ -1,7 +1,7 @@
 import pytest
 
 from tripleshot.errors import InputError
-from tripleshot.experiments.variants import STARTS, VARIANTS, Variant, read_methods, read_starts, variant_of
+from tripleshot.experiments.variants import VARIANTS, Variant, paper_starts, read_methods, read_starts, variant_of
 from tripleshot.methods import METHODS
 from tripleshot.training.fit import train_run
 
@@ -77,10 +77,21 @@ def test_methods_that_are_not_there_are_refused(wrong, message):
         read_methods(wrong)
 
 
+def test_methods_say_what_they_start_from_in_their_papers():
+    assert paper_starts() == {
+        "gmatching": "complex",
+        "fsrl": "complex",
+        "faan": "transe",
+        "gana": "transe",
+        "metar@pre-train": "transe",
+        "transr": "transe",
+    }
+
+
 def test_starts_are_read_from_pairs(tiny, tmp_path):
     expected = {"faan": "transe", "metar@pre-train": "transe"}
     assert read_starts("faan=transe, metar@pre-train=transe") == read_starts(expected) == expected
-    assert read_starts(None) == STARTS
+    assert read_starts(None) == paper_starts()
     assert read_starts("") == read_starts({}) == {}
     train_run("degree", tiny, 3, tmp_path)
     assert read_starts(f"rscl={tmp_path}") == {"rscl": str(tmp_path.resolve())}

@@ -16,7 +16,7 @@ from tripleshot.datasets.dataset import FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, sample_queries
 from tripleshot.evaluation.results import RESULT, RUNS, EvaluationSpec, describe, write_json
-from tripleshot.experiments.variants import MARK, STARTS, Variant, preset_of
+from tripleshot.experiments.variants import MARK, Variant, paper_starts, preset_of
 from tripleshot.methods import METHODS, find_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.training.budget import write_budget
@@ -82,7 +82,7 @@ class Plan:
     shots: tuple[int, ...]
     num_seeds: int = 1
     preset: str = "fast"
-    pretrained: Mapping[str, str] = field(default_factory=lambda: STARTS)
+    pretrained: Mapping[str, str] = field(default_factory=paper_starts)
     queries: int = 0
     split: Split = "test"
     device: str = "cpu"
@@ -219,9 +219,9 @@ def train_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Report
     }
 
 
-def variant_of_width(source: str, width: int, preset: str) -> str:
-    """Return which variant of an embedding method has vectors of a width; those of ComplEx are twice its own."""
-    own = width // 2 if source == "complex" else width
+def variant_of_width(source: str, size: int, preset: str) -> str:
+    """Return which variant of an embedding method has vectors of a size."""
+    own = find_method(source).method_class().width_for(size)
     return "" if preset_of(source, preset).width == own else f"width={own}"
 
 

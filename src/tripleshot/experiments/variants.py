@@ -4,13 +4,13 @@ So a comparison can hold a method against itself, as the ablations of the paper 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from tripleshot.errors import InputError, did_you_mean
 from tripleshot.methods import METHODS, find_method
-from tripleshot.methods.rscl.settings import PRESETS
 from tripleshot.training.runs import load_config
 
 MARK = "@"  # between a method and its variant
@@ -27,16 +27,6 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         **{f"lambda-{share:g}": {"global_share": share} for share in LAMBDAS},
     },
 }
-
-STARTS = {
-    "gmatching": "complex",
-    "fsrl": "complex",
-    "faan": "transe",
-    "gana": "transe",
-    "metar@pre-train": "transe",
-    "transr": "transe",
-}
-"""The embedding method whose vectors each method starts from in its paper."""
 
 EVERYTHING = (*METHODS, "metar@pre-train")
 """Every method of the package, MetaR in both of its regimes."""
@@ -126,6 +116,19 @@ def read_methods(methods: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(Variant.read(name.strip())) for name in names))
 
 
+@cache
+def paper_starts() -> Mapping[str, str]:
+    """Return the embedding method whose vectors a method or variant starts from in its paper, as the methods say."""
+    starts = {}
+    for method, entry in METHODS.items():
+        for name in ("", *VARIANTS.get(method, {})) if entry.learns else ():
+            variant = Variant(method, name)
+            settings = replace(entry.preset("fast"), **variant.changes())
+            if start := entry.method_class().paper_init(settings):
+                starts[str(variant)] = start
+    return starts
+
+
 def read_starts(pretrained: str | Mapping[str, str] | None) -> dict[str, str]:
     """Read which methods start from which embedding method, and RSCL from the pre-training of which run.
 
@@ -134,7 +137,7 @@ def read_starts(pretrained: str | Mapping[str, str] | None) -> dict[str, str]:
             papers start from, and nothing in it lets every method start from its seed.
     """
     if pretrained is None:
-        return dict(STARTS)
+        return dict(paper_starts())
     if isinstance(pretrained, str):
         parts = (part.rpartition("=") for part in filter(None, pretrained.split(",")))
         pretrained = {name.strip(): source.strip() for name, _, source in parts}
@@ -142,11 +145,12 @@ def read_starts(pretrained: str | Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _read_start(name: str, source: str) -> str:
-    method = Variant.read(name).method
-    if method == "rscl":
+    entry = find_method(Variant.read(name).method)
+    kind = entry.method_class().starts_from if entry.learns else "nothing"
+    if kind == "pre-training":
         load_config(Path(source))
         return str(Path(source).resolve())
-    if not find_method(method).learns or find_method(source).kind != "embedding":
+    if kind == "nothing" or find_method(source).kind != "embedding":
         raise InputError(f"pretrained: {name}={source}: give METHOD=EMBEDDING, such as gmatching=complex")
     return source
 
@@ -169,10 +173,10 @@ def variant_of(method: str, settings: Mapping[str, Any]) -> Variant:
 
 
 def preset_of(method: str, name: str) -> Any:  # noqa: ANN401 (each method has settings of its own)
-    """Return settings to start from; a preset that only RSCL has means `fast` to the others."""
+    """Return settings to start from; a preset that only other methods have means `fast`."""
     try:
         return find_method(method).preset(name)
     except InputError:
-        if name not in PRESETS:
+        if not any(name in entry.method_class().presets for entry in METHODS.values() if entry.learns):
             raise
         return find_method(method).preset("fast")

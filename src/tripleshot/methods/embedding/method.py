@@ -51,6 +51,11 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
         """Make the method from settings as a run keeps them; those that are not given are this model's own."""
         return cls(replace(DEFAULTS[cls.variant], **settings), device)
 
+    @classmethod
+    def width_for(cls, size: int) -> int:
+        """Return the width with which its vectors have so many numbers: complex ones have two per dimension."""
+        return size // SCORINGS[cls.variant].parts
+
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Make untrained vectors for a dataset's names and its tasks, those of valid and test included."""
         self.graph, self._validates = dataset.graph, bool(dataset.valid)
