@@ -4,6 +4,7 @@ import pytest
 
 from tripleshot.errors import InputError
 from tripleshot.methods.rscl.settings import PRESETS, RSCLSettings, paper
+from tripleshot.methods.settings import HELP, described_fields
 
 
 def test_the_papers_values_are_the_defaults():
@@ -17,6 +18,10 @@ def test_the_papers_values_are_the_defaults():
 def test_presets_survive_their_way_through_json():
     for preset in PRESETS.values():
         assert RSCLSettings(**asdict(preset())) == preset()
+
+
+def test_every_setting_says_what_it_is():
+    assert [own.name for own, described in described_fields(RSCLSettings) if not described.get(HELP)] == []
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,8 @@ from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.neighbors import NeighborOrder, NeighborSampler
+from tripleshot.methods.rscl.settings import MIN_NEIGHBORS
 from tripleshot.methods.rscl.tokens import NUM_SPECIAL, PAD, RELATION, Tokens
-
-MIN_NEIGHBORS = 3  # the paper's positions begin at 2p - 4
 
 
 @dataclass(frozen=True, eq=False)

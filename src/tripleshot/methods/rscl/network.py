@@ -206,7 +206,7 @@ class RSCL(nn.Module):
         """
         super().__init__()
         self.global_share = (global_share if use_local else 1.0) if use_global else 0.0
-        self.use_global, self.use_local, self.scale_attention = use_global, use_local, scale_attention
+        self.scale_attention = scale_attention
         self.dropout = PooledDropout(dropout)
         self.elements = nn.Embedding(num_tokens, width, sparse=True)
         self.positions = nn.Embedding(2 * max_neighbors + 7, width)
@@ -270,7 +270,7 @@ class RSCL(nn.Module):
         return score
 
     def support_weights(self, queries: Tensor, support: Tensor) -> Tensor:
-        """Return how much each query listens to each example: shape (..., n, K)."""
+        """Return how much each query attends to each example: shape (..., n, K)."""
         scale = queries.shape[-1] ** -0.5 if self.scale_attention else 1.0
         return (queries @ support.mT * scale).softmax(-1)
 

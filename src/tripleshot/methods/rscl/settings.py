@@ -6,10 +6,10 @@ from typing import Literal
 from tripleshot.datasets.episodes import Regime
 from tripleshot.errors import InputError
 from tripleshot.graph.neighbors import NeighborOrder
-from tripleshot.methods.rscl.contexts import MIN_NEIGHBORS
 from tripleshot.methods.settings import Schedule, TrainingSettings, count, setting, share
 
 RelationToken = Literal["shared", "own", "difference"]
+MIN_NEIGHBORS = 3  # the paper's positions begin at 2p - 4
 
 
 @dataclass(frozen=True)
