@@ -26,7 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from measuring import describe_machine
-from tripleshot.answering.predictor import Answerer
+from tripleshot.answering.loading import load
+from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates
 from tripleshot.evaluation.results import write_json
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -105,10 +106,10 @@ def types_of_size(graph: KnowledgeGraph, num_candidates: int) -> tuple[str, ...]
     return tuple(chosen)
 
 
-def make_questions(answerer: Answerer, num_candidates: int, count: int = MAX_QUESTIONS) -> list[Asked]:
+def make_questions(predictor: Predictor, num_candidates: int, count: int = MAX_QUESTIONS) -> list[Asked]:
     """Take questions of the test tasks in turn, and answer them alone; 0 candidates means what the examples suggest."""
-    shots, dataset = answerer.config.shots, answerer.dataset
-    candidates: Candidates = types_of_size(answerer.graph, num_candidates) if num_candidates else "open"
+    shots, dataset = predictor.shots, predictor.dataset
+    candidates: Candidates = types_of_size(predictor.graph, num_candidates) if num_candidates else "open"
     questions = []
     for number in range(count):
         task = dataset.test[number % len(dataset.test)]
@@ -120,9 +121,10 @@ def make_questions(answerer: Answerer, num_candidates: int, count: int = MAX_QUE
             "top": TOP,
             "candidates": candidates,
         }
-        answers = answerer.answer(support, head, TOP, candidates=candidates)
-        expected = [(each.entity, each.score) for each in answers]
-        questions.append(Asked(body, expected, len(answerer.candidates(support, candidates))))
+        pool = predictor.candidates(support, candidates)
+        ranked = predictor.rank(support, head, pool, TOP)
+        expected = list(zip(ranked.tails.tolist(), ranked.scores.tolist(), strict=True))
+        questions.append(Asked(body, expected, len(pool)))
     return questions
 
 
@@ -160,35 +162,35 @@ def is_as_alone(response: httpx.Response, asked: Asked) -> bool:
     return [(each["entity"]["id"], each["score"]) for each in answers] == asked.expected
 
 
-def measure_loads(run: Path, answerer: Answerer, num_candidates: int, num_requests: int) -> dict[str, Any]:
+def measure_loads(run: Path, predictor: Predictor, num_candidates: int, num_requests: int) -> dict[str, Any]:
     """Measure a run under one client and under many."""
-    questions = make_questions(answerer, num_candidates)
+    questions = make_questions(predictor, num_candidates)
     with serving(run) as served:
         asyncio.run(ask(served.address, questions, 1, len(questions)))  # whatever is slow the first time
         loads = [asyncio.run(ask(served.address, questions, clients, num_requests)) for clients in CLIENTS]
     return {
-        "dataset": answerer.dataset.name,
-        "data_hash": answerer.dataset.content_hash,
-        "method": answerer.config.method,
-        "shots": answerer.config.shots,
+        "dataset": predictor.dataset.name,
+        "data_hash": predictor.dataset.content_hash,
+        "method": predictor.name,
+        "shots": predictor.shots,
         "candidates": float(np.mean([question.num_candidates for question in questions])),
-        "loads": [asdict(load) for load in loads],
+        "loads": [asdict(seen) for seen in loads],
     }
 
 
-def watch_memory(run: Path, answerer: Answerer, num_requests: int) -> dict[str, Any]:
+def watch_memory(run: Path, predictor: Predictor, num_requests: int) -> dict[str, Any]:
     """Read the server's memory in MiB while it answers questions with few candidates, one reading every tenth."""
-    questions = make_questions(answerer, 0, count=4)
+    questions = make_questions(predictor, 0, count=4)
     with serving(run) as served:
         asyncio.run(ask(served.address, questions, WATCHED_CLIENTS, max(num_requests // NUM_READINGS, 1)))
         readings, differing = [served.memory()], 0
         for _ in range(NUM_READINGS):
-            load = asyncio.run(ask(served.address, questions, WATCHED_CLIENTS, max(num_requests // NUM_READINGS, 1)))
-            differing += load.differing
+            seen = asyncio.run(ask(served.address, questions, WATCHED_CLIENTS, max(num_requests // NUM_READINGS, 1)))
+            differing += seen.differing
             readings.append(served.memory())
     return {
-        "dataset": answerer.dataset.name,
-        "method": answerer.config.method,
+        "dataset": predictor.dataset.name,
+        "method": predictor.name,
         "requests": num_requests,
         "differing": differing,
         "mib": readings,
@@ -202,16 +204,16 @@ def show(measured: list[dict[str, Any]], memory: dict[str, Any]) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     for figures in measured:
-        for load in figures["loads"]:
+        for seen in figures["loads"]:
             table.add_row(
                 f"{figures['method']} on {figures['dataset']}",
                 f"{figures['candidates']:,.0f}",
-                f"{load['clients']}",
-                f"{load['requests']:,}",
-                f"{load['differing']}",
-                f"{load['p50_ms']:,.1f}",
-                f"{load['p99_ms']:,.1f}",
-                f"{load['answers_per_second']:,.1f}",
+                f"{seen['clients']}",
+                f"{seen['requests']:,}",
+                f"{seen['differing']}",
+                f"{seen['p50_ms']:,.1f}",
+                f"{seen['p99_ms']:,.1f}",
+                f"{seen['answers_per_second']:,.1f}",
             )
     console = Console()
     console.print(table)
@@ -232,15 +234,15 @@ def main() -> None:
     parser.add_argument("--memory-requests", type=int, default=10_000, help="while the first run's memory is watched")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     arguments = parser.parse_args()
-    answerers = {
-        run: Answerer.load(run, data)
+    predictors = {
+        run: load(run, data)
         for run, data in zip(arguments.run, arguments.data or [None] * len(arguments.run), strict=True)
     }
     measured = [
-        measure_loads(run, answerer, arguments.candidates, arguments.requests) for run, answerer in answerers.items()
+        measure_loads(run, predictor, arguments.candidates, arguments.requests) for run, predictor in predictors.items()
     ]
     first = arguments.run[0]
-    memory = watch_memory(first, answerers[first], arguments.memory_requests)
+    memory = watch_memory(first, predictors[first], arguments.memory_requests)
     show(measured, memory)
     if arguments.json:
         write_json(describe_machine() | {"runs": measured, "memory": memory}, arguments.json)

@@ -65,7 +65,7 @@ def test_a_run_on_disk_is_what_was_trained(run, data):
 def test_settings_are_the_presets_but_for_those_given(data):
     model = train("evidence-net", data[0], shots=SHOTS, preset="tiny", settings={"hidden_width": 7})
     assert settings_of(model.method)["hidden_width"] == 7
-    with pytest.raises(InputError, match="evidence-net has no setting wdith"):
+    with pytest.raises(InputError, match="evidence-net has no setting 'wdith'"):
         train("evidence-net", data[0], settings={"wdith": 7})
 
 
@@ -83,6 +83,14 @@ def test_a_wrong_argument_is_named_and_leaves_nothing_behind(data, tmp_path, cho
     with pytest.raises(InputError, match=message):
         train("evidence-net", data[0], folder=tmp_path / "run", **choices)
     assert not (tmp_path / "run" / CONFIG).exists()
+
+
+def test_a_run_trained_on_a_dataset_in_memory_keeps_it(data, tmp_path):
+    updates = []
+    train("evidence", data[0], shots=SHOTS, folder=tmp_path / "run", callback=updates.append)
+    assert load(tmp_path / "run").dataset.content_hash == data[0].content_hash
+    assert {update.stage for update in updates} == {"calibrating"}
+    assert updates[-1].step == updates[-1].steps
 
 
 def test_data_that_has_moved_is_found_where_it_is_now(run, data, tmp_path):

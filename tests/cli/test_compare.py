@@ -98,14 +98,3 @@ def test_in_a_narrow_terminal_spreads_stand_below_the_table(monkeypatch, capsys)
     shown = capsys.readouterr().out
     assert re.search(r"gana@a_.* +\.310 +\.500 +\.400 +\.200 +60 s +5\.0", shown)
     assert "0.25: 2 seeds, MRR ± .014" in shown
-
-
-def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):
-    monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **SMALL))
-    tiny.save(tmp_path / "tiny")
-    words = ("train", tmp_path / "tiny", tmp_path / "run", "--method", "rscl", "--shots", 3)
-    assert run(*words, "--budget", "1s")[0] == 0
-    assert json.loads((tmp_path / "run" / "config.json").read_text())["budget"] == 1.0
-    code, _, err = run("train", tmp_path / "tiny", tmp_path / "other", "--budget", "0s")
-    assert code == 1
-    assert "budget: a time to train in, such as 20m" in err

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 """Training into a folder: what a run leaves behind, and what a start that fails does not."""
 
 import logging
@@ -37,7 +39,7 @@ def test_a_run_is_loaded_with_the_scores_that_it_was_left_with(tiny, tmp_path, n
     trained = train_run(name, tiny, SHOTS, tmp_path / "run", data="tiny", settings=settings)
     method, config = load_run(tmp_path / "run", tiny)
     np.testing.assert_array_equal(scores(method, tiny), scores(trained, tiny))
-    assert (config.method, config.shots, config.data, config.budget) == (name, SHOTS, "tiny", 0)
+    assert (config.method, config.shots, config.data, config.budget) == (name, SHOTS, str(Path("tiny").resolve()), 0)
     assert (tmp_path / "run" / VOCABULARY).exists()
     assert (tmp_path / "run" / LOG).exists()
 

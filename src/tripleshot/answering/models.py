@@ -1,19 +1,20 @@
 """Trained predictors: made by `train`, kept by `Predictor.save`, found again by `loading.load`."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tripleshot.answering.predictor import DEFAULT_SHOTS, Predictor
+from tripleshot.answering.predictor import DATA, DEFAULT_SHOTS, Predictor
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.errors import InputError
-from tripleshot.methods import create_method, find_method
+from tripleshot.methods import check_setting_names, create_method, find_method
 from tripleshot.training.budget import read_budget
+from tripleshot.training.distributed import process_group, rank
 from tripleshot.training.fit import calibrate_run, fit, train_run
 from tripleshot.training.runs import load_config
-from tripleshot.training.trainer import TrainingCallback
+from tripleshot.training.trainer import TrainingCallback, TrainingUpdate
 
 
 def train(
@@ -23,13 +24,15 @@ def train(
     shots: int = DEFAULT_SHOTS,
     budget: str | float | timedelta | None = None,
     preset: str = "fast",
-    settings: dict[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
     resume: bool = False,
     device: str = "cpu",
     callback: TrainingCallback | None = None,
 ) -> Predictor:
     """Train a method, choose its weights on the valid tasks, and return it ready to be asked.
+
+    Started by torchrun, it trains in all processes together; the first one writes the run and has a calibration.
 
     Args:
         method: its name; `list_methods()` has them all. One that does not learn is only prepared.
@@ -39,29 +42,41 @@ def train(
         preset: where settings start from.
         settings: single settings in place of the preset's.
         folder: where the run is kept, with checkpoints to resume from; None keeps it in memory until `save`.
-        resume: go on with the run in the folder.
+        resume: go on with the run in the folder, with its own method, settings, shots and budget.
         device: where to compute.
-        callback: is told about every step.
+        callback: is told about every step, and then about every query that is calibrated on.
     """
-    data = dataset if isinstance(dataset, FewShotDataset) else load_dataset(str(dataset))
-    entry = find_method(method)
-    chosen = settings or {}
-    if entry.learns:
-        base = entry.preset(preset)
-        if unknown := chosen.keys() - entry.setting_names():
-            raise InputError(f"{method} has no setting {', '.join(sorted(unknown))}")
-        chosen = asdict(replace(base, **chosen))
+    source = "" if isinstance(dataset, FewShotDataset) else str(dataset)
+    data = dataset if isinstance(dataset, FewShotDataset) else load_dataset(dataset)
+    kept = None if folder is None else Path(folder)
+    chosen = {} if resume else _settings(method, preset, settings or {})
     seconds = read_budget(budget)
-    if folder is None:
-        trained = create_method(method, chosen, device)
-        fit(trained, data, shots, budget=seconds, callback=callback)
-        calibration = calibrate_run(trained, data, shots)
-    else:
-        kept = {"data": "" if isinstance(dataset, FewShotDataset) else str(dataset), "device": device}
-        folder = Path(folder)
-        trained = train_run(
-            method, data, shots, folder, **kept, settings=chosen, resume=resume, budget=seconds, callback=callback
-        )
-        shots = load_config(folder).shots
-        calibration = calibrate_run(trained, data, shots, folder)
+    with process_group(device):
+        if kept is None:
+            trained = create_method(method, chosen, device)
+            fit(trained, data, shots, budget=seconds, callback=callback)
+        else:
+            about = {"data": source, "settings": chosen, "device": device, "resume": resume, "budget": seconds}
+            trained = train_run(method, data, shots, kept, **about, callback=callback)
+            config = load_config(kept)
+            method, shots = config.method, config.shots
+        if rank() != 0:
+            return Predictor.of(data, trained, method, shots, device=device)
+        if kept is not None and not source:
+            data.save(kept / DATA, overwrite=True)
+        calibration = calibrate_run(trained, data, shots, kept, _progress_of(callback))
     return Predictor.of(data, trained, method, shots, calibration, device)
+
+
+def _settings(method: str, preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings of a method that learns, or those given of one that does not."""
+    check_setting_names(method, given)
+    entry = find_method(method)
+    return asdict(replace(entry.preset(preset), **given)) if entry.learns else dict(given)
+
+
+def _progress_of(callback: TrainingCallback | None) -> Any:  # noqa: ANN401
+    """Return a function that tells a callback about calibration as it is told about a stage of training."""
+    if callback is None:
+        return None
+    return lambda done, total: callback(TrainingUpdate("calibrating", total, done, {}, -1.0, 0.0, 0.0))

@@ -1,16 +1,17 @@
-"""The command line: each command is a few lines that call the library."""
+"""The command line: each command is flags, a call into the library, and a table."""
 
+import logging
 import sys
-import warnings
 from importlib.metadata import version
+from typing import Annotated
 
-from cyclopts import App
-from rich.console import Console
+from cyclopts import App, Group, Parameter
 
 from tripleshot.cli.ask import ask_command
 from tripleshot.cli.data import app as data_app
 from tripleshot.cli.evaluate import evaluate_command, methods_command
-from tripleshot.errors import InputWarning, TripleshotError
+from tripleshot.cli.messages import set_verbosity, show, terminal_logging
+from tripleshot.errors import TripleshotError
 
 app = App(
     name="tripleshot",
@@ -30,22 +31,33 @@ app.command("tripleshot.cli.paper:app", name="paper", help="Make the paper's tab
 app.command("tripleshot.server.command:serve_command", name="serve", help="Answer over HTTP, with a web page.")
 app.command("tripleshot.cli.train:train_command", name="train", help="Train a method and keep the best weights.")
 app.register_install_completion_command()
+EVERYWHERE = Group("Every command", sort_key=100)
+
+
+@app.meta.default
+def launch(
+    *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    quiet: Annotated[bool, Parameter(alias="-q", negative=(), group=EVERYWHERE, show_default=False)] = False,
+    verbose: Annotated[int, Parameter(alias="-v", count=True, group=EVERYWHERE, show_default=False)] = 0,
+) -> None:
+    """Run a command.
+
+    Parameters
+    ----------
+    quiet
+        Show results and errors alone: no progress, no warnings, no hints.
+    verbose
+        Say what happens; given twice, every detail.
+    """
+    set_verbosity(-1 if quiet else verbose)
+    app(words)
 
 
 def main() -> None:
     """Run the command line: warnings and the user's own mistakes are one line each, never a stack trace."""
-    errors = Console(stderr=True, soft_wrap=True, highlight=False)
-
-    def show(message: Warning | str, category: type[Warning], *rest: object, **more: object) -> None:
-        errors.print("[yellow]warning:[/yellow]", end=" ")
-        errors.print(str(message), markup=False)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", InputWarning)
-        warnings.showwarning = show
+    with terminal_logging():
         try:
-            app(sys.argv[1:])
+            app.meta(sys.argv[1:])
         except TripleshotError as error:
-            errors.print("[red]error:[/red]", end=" ")
-            errors.print(str(error), markup=False)
+            show(logging.ERROR, str(error))
             sys.exit(1)

@@ -16,7 +16,7 @@ from tripleshot.answering.explanation import Explanation
 from tripleshot.answering.loading import load
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates
-from tripleshot.cli.display import console, progress_bar
+from tripleshot.cli.display import console, hint, progress_bar
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph
@@ -100,7 +100,7 @@ def ask_command(
     if out:
         with progress_bar("answering") as progress:
             write_answers(predictor.predict_batches(asked, **asking), out, lambda done: progress(done, len(asked)))
-        console.print(f"{len(asked):,} heads asked about; the answers are in {out}")
+        hint(f"{len(asked):,} heads asked about; the answers are in {out}")
         return
     answers = predictor.predict(asked, **asking)
     explanations = _explain_best(predictor, answers, examples) if explain or picture else []
@@ -130,7 +130,7 @@ def show_answers(answers: Answers, explanations: Sequence[Explanation | None] = 
         if place < len(explanations) and explanations[place] is not None:
             console.print(str(explanations[place]), markup=False)
     if all(one.confidence is None for found in answers for one in found):
-        console.print("no confidence: it takes two valid tasks, and a run that was trained to its end", style="dim")
+        hint("no confidence: it takes two valid tasks, and a run that was trained to its end")
 
 
 def _draw(explanation: Explanation, picture: Path) -> None:

@@ -6,14 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-import torch
 from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tripleshot.cli.display import console, progress_bar
-from tripleshot.cli.train import training_display
+from tripleshot.cli.display import console, hint, progress_bar, training_display
+from tripleshot.cli.options import use_threads
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.errors import InputError
 from tripleshot.experiments.cells import Cell, Plan
@@ -33,7 +32,7 @@ class LiveReport:
 
     def training(self, cell: Cell) -> AbstractContextManager[TrainingCallback]:
         """Say what is trained, with live progress."""
-        console.print(f"training {cell}", style="dim")
+        hint(f"training {cell}")
         return training_display()
 
     def testing(self, cell: Cell) -> AbstractContextManager[Callable[[int, int], None]]:
@@ -95,8 +94,7 @@ def compare_command(
     threads
         CPU threads.
     """  # noqa: D405, D411, D416
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     budgets = sorted({read_budget(time) for time in budget})
     chosen, starts, counts = read_methods(methods), read_starts(pretrained), read_shots(shots)
     plan = Plan(data, out, budgets[-1], chosen, counts, seeds, preset, starts, queries, split, device)
@@ -110,7 +108,7 @@ def compare_command(
         for comparisons in run_budgets(plan, budgets, dataset, LiveReport()):
             show_over_time(comparisons)
             write_over_time(comparisons, dataset, out)
-    console.print(f"written to {out}", style="dim")
+    hint(f"written to {out}")
 
 
 def show(comparison: Comparison) -> None:

@@ -6,11 +6,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-import torch
 from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from tripleshot.cli.compare import LiveReport
+from tripleshot.cli.options import use_threads
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.experiments.cells import Plan, run_cell
@@ -75,8 +75,7 @@ class Conditions:
         starts = read_starts(self.pretrained)
         if self.start_from:
             starts |= read_starts({"rscl": str(self.start_from)})
-        if self.threads:
-            torch.set_num_threads(self.threads)
+        use_threads(self.threads)
         budget, methods = read_budget(self.budget), tuple(labels)
         plan = Plan(
             data, out, budget, methods, shots, self.seeds, self.preset, starts, self.queries, device=self.device

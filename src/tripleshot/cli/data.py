@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from tripleshot.atomic import new_folder
-from tripleshot.cli.display import console, degree_table, download_progress, long_tail_lines, statistics_table
+from tripleshot.cli.display import console, degree_table, download_progress, hint, long_tail_lines, statistics_table
 from tripleshot.datasets.catalog import fetch_dataset, load_dataset
 from tripleshot.datasets.checks import check_dataset
 from tripleshot.datasets.nell_format import write_nell_layout
@@ -60,7 +60,7 @@ def stats(data: str, *, shots: PositiveInt = 5, figure: Path | None = None, json
         from tripleshot.experiments.figures import draw_neighbor_histogram  # nobody else waits for matplotlib
 
         draw_neighbor_histogram(dataset, figure)
-        console.print(f"figure written to {figure}")
+        hint(f"figure written to {figure}")
 
 
 @app.command
@@ -158,7 +158,7 @@ def make(
     console.print(statistics_table(dataset, describe_dataset(dataset)))
     for note in dataset.notes:
         console.print(note, style="yellow")
-    console.print(f"written to {out}; try: tripleshot evaluate {out} --method evidence --shots 5")
+    hint(f"written to {out}; try: tripleshot evaluate {out} --method evidence --shots 5")
 
 
 def _with_types(graph: KnowledgeGraph, in_names: bool, relation: str | None, mapping: Path | None) -> KnowledgeGraph:
@@ -196,7 +196,7 @@ def hold_out(
     dataset = load_dataset(data).hold_out_fold(part, parts)
     dataset.save(out, overwrite)
     tasks = f"{len(dataset.train)} train, {len(dataset.valid)} valid and {len(dataset.test)} test tasks"
-    console.print(f"{tasks} written to {out}; try: tripleshot compare {out} --out {out}-compared", markup=False)
+    hint(f"{tasks} written to {out}; try: tripleshot compare {out} --out {out}-compared")
 
 
 @app.command
@@ -247,4 +247,4 @@ def fetch(
     """
     with download_progress() as progress:
         folder = fetch_dataset(name, source, rebuild_candidates, progress)
-    console.print(f"{name} is in {folder}; try: tripleshot data stats {name}")
+    hint(f"{name} is in {folder}; try: tripleshot data stats {name}")

@@ -1,27 +1,32 @@
 """`tripleshot demo`: the main job, on the embedded graph."""
 
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.panel import Panel
 
+from tripleshot.answering.models import train
 from tripleshot.answering.predictor import Predictor
-from tripleshot.cli.display import console, long_tail_lines, metrics_table, progress_bar, statistics_table
-from tripleshot.cli.train import training_display
+from tripleshot.cli.display import (
+    console,
+    hint,
+    long_tail_lines,
+    metrics_table,
+    progress_bar,
+    statistics_table,
+    training_display,
+)
 from tripleshot.datasets.catalog import ATLAS, load_atlas
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.statistics import describe_dataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
-from tripleshot.methods import METHODS, create_method
-from tripleshot.methods.evidence.evidence_net import demo as evidence_net_settings
-from tripleshot.methods.protocol import Method
-from tripleshot.methods.rscl.settings import demo as demo_settings
-from tripleshot.training.fit import calibrate_run, fit, train_run
+from tripleshot.methods import find_methods
 from tripleshot.training.runs import CONFIG
 
 SHOTS = 5
+TRAINED = ("rscl", "evidence-net")
 
 
 @dataclass(frozen=True)
@@ -85,35 +90,28 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         console.print(line)
     console.print()
     shutil.rmtree(run, ignore_errors=True)
-    trained = {"rscl": demo_settings(), "evidence-net": evidence_net_settings()}
-    methods = {name: create_method(name) for name, entry in METHODS.items() if not entry.learns}
-    for method in methods.values():
-        fit(method, dataset, SHOTS)
-    for name, settings in trained.items():
+    models = {name: Predictor(dataset, name) for name, entry in find_methods().items() if not entry.learns}
+    for name in TRAINED:
         with training_display() as display:
-            methods[name] = train_run(
-                name, dataset, SHOTS, run / name, data=ATLAS, settings=asdict(settings), callback=display
-            )
-        with progress_bar("calibrating") as progress:
-            calibrate_run(methods[name], dataset, SHOTS, run / name, progress)
-    compare_methods(dataset, methods)
+            models[name] = train(name, ATLAS, shots=SHOTS, preset="demo", folder=run / name, callback=display)
+    compare_models(dataset, models)
     for question in QUESTIONS:
         console.print()
-        show_question(dataset, question, methods)
-    console.print(f"\nnow ask: tripleshot ask {run}/evidence-net --help, or tripleshot serve {run}/evidence-net")
+        show_question(dataset, question, models)
+    hint(f"\nnow ask: tripleshot ask {run}/evidence-net --help, or tripleshot serve {run}/evidence-net")
 
 
-def compare_methods(dataset: FewShotDataset, methods: dict[str, Method]) -> None:
+def compare_models(dataset: FewShotDataset, models: dict[str, Predictor]) -> None:
     """Rank all test queries with every method and print one row each."""
     rows = {}
-    for name, method in methods.items():
+    for name, model in models.items():
         with progress_bar(name) as progress:
-            rows[name] = evaluate(method, dataset, SHOTS, progress=progress).summary.micro
+            rows[name] = evaluate(model, dataset, SHOTS, progress=progress).summary.micro
     title = f"{SHOTS} examples each of {len(dataset.test)} relations that no method has seen"
     console.print(metrics_table(title, rows, "method"))
 
 
-def show_question(dataset: FewShotDataset, question: Question, methods: dict[str, Method]) -> None:
+def show_question(dataset: FewShotDataset, question: Question, models: dict[str, Predictor]) -> None:
     """Print five examples of a relation, a question, and the best answers of two methods, with reasons if they can."""
     entities, task = dataset.graph.entities, dataset.task(question.relation)
     pairs = list(question.examples.items())
@@ -122,11 +120,10 @@ def show_question(dataset: FewShotDataset, question: Question, methods: dict[str
     head = entities.id(question.asked)
     console.print(f"[bold]{task.question.format(head=entities.label(head))}[/bold]")
     truth = task.known_tails(head).tolist()
-    for name in ("rscl", "evidence-net"):
+    for name in TRAINED:
         console.print(name, style="cyan")
-        predictor = Predictor.of(dataset, methods[name], name, SHOTS)
-        for found in predictor.predict(head, examples=pairs, k=3)[0]:
+        for found in models[name].predict(head, examples=pairs, k=3)[0]:
             mark = "  [green]✓ true[/green]" if found.id in truth else ""
             console.print(f"  {found.rank}. [bold]{found.label}[/bold]{mark}")
-            for reason in predictor.explain(head, found.id, examples=pairs).reasons[:1]:
+            for reason in models[name].explain(head, found.id, examples=pairs).reasons[:1]:
                 console.print(f"     {reason.text}", style="dim")

@@ -1,8 +1,9 @@
-"""What the terminal shows: tables and progress, the same everywhere."""
+"""What the terminal shows: tables, hints and progress, the same everywhere."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -10,6 +11,7 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -17,13 +19,23 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from tripleshot.cli.messages import is_quiet
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
 from tripleshot.datasets.statistics import Statistics
 from tripleshot.evaluation.ranks import Summary
 
+if TYPE_CHECKING:  # nobody waits for torch who trains nothing
+    from tripleshot.training.trainer import TrainingUpdate
+
 console = Console(highlight=False)
 
 METRIC_NAMES = {"mrr": "MRR", "hits@10": "Hits@10", "hits@5": "Hits@5", "hits@1": "Hits@1"}
+
+
+def hint(text: str) -> None:
+    """Print what is no result: what happens, where something was written, what to try next."""
+    if not is_quiet():
+        console.print(text, style="dim", markup=False, soft_wrap=True)
 
 
 def percent(share: float) -> str:
@@ -98,18 +110,51 @@ def summary_table(title: str, summary: Summary, dataset: FewShotDataset) -> Tabl
 @contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[int, int], None]]:
     """Show a bar that is gone when the work is done; give a function that takes how much is done and of how much."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    terminal = Console(stderr=True)
-    bar = Progress(*columns, TimeRemainingColumn(), console=terminal, transient=True, disable=not terminal.is_terminal)
-    with bar as progress:
+    with _live(MofNCompleteColumn(), TimeElapsedColumn(), transient=True) as progress:
         task = progress.add_task(text, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def download_progress() -> Progress:
-    """Return a display of downloads on the terminal; where there is no terminal, it shows nothing."""
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    is_terminal = sys.stderr.isatty()
-    return Progress(
-        *columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True, disable=not is_terminal
-    )
+    """Return a display of downloads on the terminal."""
+    return _live(DownloadColumn(), TransferSpeedColumn(), transient=True)
+
+
+class TrainingDisplay:
+    """Live progress of a training: stage, steps or time, loss, best valid MRR, speed and time left."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.task = progress.add_task("", total=None, note="", done="")
+        self.stage = ""
+
+    def __call__(self, update: "TrainingUpdate") -> None:
+        """Show a step."""
+        if update.stage != self.stage:
+            self.stage = update.stage
+            self.progress.reset(self.task, total=update.steps, completed=update.step, description=update.stage)
+        best = f"  best valid MRR {update.best_mrr:.3f}" if update.best_mrr >= 0 else ""
+        note = "  ".join(f"{name} {value:.3f}" for name, value in update.losses.items()) + best
+        if update.budget:
+            times = (timedelta(seconds=int(seconds)) for seconds in (update.spent, update.budget))
+            done, note = " of ".join(map(str, times)), f"{note}  step {update.step:,}"
+            self.progress.update(self.task, completed=update.spent, total=update.budget, done=done, note=note)
+        else:
+            speed = self.progress.tasks[0].speed or 0.0
+            done, note = f"{update.step}/{update.steps}", f"{note}  {speed:.1f} steps/s"
+            self.progress.update(self.task, completed=update.step, done=done, note=note)
+
+
+@contextmanager
+def training_display() -> Iterator[TrainingDisplay]:
+    """Show a live line about a training."""
+    with _live(*(TextColumn(f"{{task.fields[{name}]}}") for name in ("done", "note"))) as progress:
+        yield TrainingDisplay(progress)
+
+
+def _live(*columns: ProgressColumn, transient: bool = False) -> Progress:
+    """Return a live line on the terminal; where there is none, or when only results are wanted, it shows nothing."""
+    terminal = Console(stderr=True)
+    shown = (TextColumn("{task.description}"), BarColumn(), *columns, TimeRemainingColumn())
+    is_hidden = is_quiet() or not terminal.is_terminal
+    return Progress(*shown, console=terminal, transient=transient, disable=is_hidden)

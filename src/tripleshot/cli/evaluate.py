@@ -5,7 +5,8 @@ from pathlib import Path
 from cyclopts.types import PositiveInt
 from rich.table import Table
 
-from tripleshot.cli.display import console, metrics_table, progress_bar, summary_table
+from tripleshot.answering.predictor import Predictor
+from tripleshot.cli.display import console, hint, metrics_table, progress_bar, summary_table
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
@@ -15,7 +16,6 @@ from tripleshot.evaluation.results import EvaluationSpec, describe, write_json
 from tripleshot.methods import PYKEEN, find_method, find_methods, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.tables import check_suffix
-from tripleshot.training.fit import fit
 from tripleshot.training.log import describe_training
 from tripleshot.training.runs import load_run
 
@@ -59,7 +59,12 @@ def evaluate_command(
     if ranks:
         check_suffix(ranks)
     dataset = load_dataset(data)
-    scorer, spec = _choose(dataset, method, run, shots, split, candidates)
+    if run is not None and method is None:
+        scorer, spec = _load(dataset, run, shots, split, candidates)
+    elif method is not None and run is None:
+        scorer, spec = _prepare(dataset, method, shots, split, candidates)
+    else:
+        raise InputError("say what to evaluate: --method NAME or --run FOLDER")
     method, shots = spec.method, spec.shots
     with progress_bar(f"{method}, {shots} shots") as progress:
         evaluation = evaluate(scorer, dataset, shots, split, candidates=candidates, progress=progress)
@@ -67,39 +72,36 @@ def evaluate_command(
     console.print(summary_table(title, evaluation.summary, dataset))
     by_rule = {str(rule): summarize(evaluation.ranks, rule).micro for rule in TIE_RULES}
     console.print(metrics_table("micro by tie rule", by_rule, "equal scores"))
-    console.print(f"{evaluation.seconds:.1f} s", style="dim")
+    hint(f"{evaluation.seconds:.1f} s")
     if json:
         write_json(describe(evaluation, dataset, spec), json)
     if ranks:
         evaluation.write(ranks)
 
 
-def _choose(
-    dataset: FewShotDataset, method: str | None, run: Path | None, shots: int | None, split: Split, mode: CandidateMode
+def _load(
+    dataset: FewShotDataset, run: Path, shots: int | None, split: Split, mode: CandidateMode
 ) -> tuple[Method, EvaluationSpec]:
-    """Return a method that is ready to score, and what is to be evaluated."""
-    if (method is None) == (run is None):
-        raise InputError("say what to evaluate: --method NAME or --run FOLDER")
-    if run is not None:
-        trained, config = load_run(run, dataset)
-        training = {"command": config.command, "commit": config.commit, **describe_training(run)}
-        seed = config.settings.get("seed", 0)
-        return trained, EvaluationSpec(
-            config.method, shots or config.shots, split, mode, seed, config.settings, training
-        )
-    entry = find_method(str(method))
-    if entry.learns:
+    """Return the method of a run, and what is evaluated."""
+    method, config = load_run(run, dataset)
+    training = {"command": config.command, "commit": config.commit, **describe_training(run)}
+    about = (config.settings.get("seed", 0), config.settings, training)
+    return method, EvaluationSpec(config.method, shots or config.shots, split, mode, *about)
+
+
+def _prepare(
+    dataset: FewShotDataset, method: str, shots: int | None, split: Split, mode: CandidateMode
+) -> tuple[Method, EvaluationSpec]:
+    """Return a method that needs no training, and what is evaluated."""
+    if find_method(method).learns:
         raise InputError(f"{method} has to learn first: tripleshot train DATA RUN --method {method}, then --run RUN")
-    scorer = entry.create()
-    fit(scorer, dataset, shots or 5)
-    return scorer, EvaluationSpec(str(method), shots or 5, split, mode, config=settings_of(scorer))
+    ready = Predictor(dataset, method, shots=shots)
+    return ready.method, EvaluationSpec(method, ready.shots, split, mode, config=settings_of(ready.method))
 
 
 def methods_command() -> None:
     """List every method, its family and what it does."""
-    table = Table()
-    for name in ("method", "family", "what it does"):
-        table.add_column(name)
+    table = Table("method", "family", "what it does")
     for name, entry in find_methods().items():
         table.add_row(name, entry.kind, entry.summary)
     table.add_row(f"{PYKEEN}MODEL", "pykeen", f"any model of PyKEEN, such as {PYKEEN}RotatE; needs the extra pykeen")

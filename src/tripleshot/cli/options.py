@@ -46,6 +46,14 @@ def _help(text: str, owners: list[str], num_methods: int) -> str:
     return text if len(owners) == num_methods else f"{text} [{', '.join(owners)}]"
 
 
+def use_threads(threads: int | None) -> None:
+    """Compute with so many CPU threads; None leaves it to the machine."""
+    if threads:
+        import torch  # nobody else waits for it
+
+        torch.set_num_threads(threads)
+
+
 def choose_settings(base: Settings, file: Path | None, flags: object, method: str) -> Settings:
     """Take the preset, then the file's values, then the flags."""
     chosen = read_settings(file, base) if file else base

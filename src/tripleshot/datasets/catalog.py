@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import logging
 from dataclasses import replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -20,6 +21,8 @@ from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
 from tripleshot.errors import InputError, did_you_mean
 from tripleshot.graph.readers import read_graph
 from tripleshot.graph.types import types_from_mapping
+
+logger = logging.getLogger(__name__)
 
 ATLAS = "atlas"
 CANDIDATES_FILE = "rel2candidates.json"
@@ -92,6 +95,12 @@ def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
     """
     if not isinstance(source, str | Path):
         raise InputError(f"source must be a name in the catalog or a path, not {source!r}")
+    dataset = _load(source, fetch)
+    logger.debug("read %s: %r", source, dataset)
+    return dataset
+
+
+def _load(source: str | Path, fetch: bool) -> FewShotDataset:
     if str(source) == ATLAS:
         return load_atlas()
     if str(source) in REMOTE:
@@ -110,6 +119,11 @@ def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
     if path.exists():
         return make_dataset(read_graph(path), name=path.name.partition(".")[0])
     raise InputError(f"{source}: no such file, folder or dataset{did_you_mean(str(source), dataset_names())}")
+
+
+def absolute_source(source: str) -> str:
+    """Return what finds a dataset again from any directory: its name in the catalog, or its whole path."""
+    return source if not source or source in dataset_names() else str(Path(source).resolve())
 
 
 def _load_folder(folder: Path) -> FewShotDataset:

@@ -31,6 +31,7 @@ from tripleshot.graph.vocabulary import Vocabulary
 
 MIN_SIMILARITY = 0.5  # of an answer that is neither equal to nor part of a name
 MAX_POSTINGS = 200_000  # read for one search
+MAX_DIGITS = 19  # of an id; more are no id of any graph
 MAX_CANDIDATES = 300  # compared letter by letter
 NAME, LABEL, EQUAL, PREFIX, WORD, PART, SIMILAR = range(7)  # how a text matches, the best first
 
@@ -159,8 +160,8 @@ class NameIndex:
         """Return the one entity that is meant by an id (12 or "#12"), an exact name or an exact label."""
         if not isinstance(text, str):
             return self._checked(operator.index(text))
-        if text.startswith("#") and text[1:].isdecimal():
-            return self._checked(int(text[1:20]))
+        if text.isascii() and text.startswith("#") and text[1:].isdecimal():
+            return self._checked(int(text[1:].lstrip("0")[:MAX_DIGITS] or 0))
         exact = self._exact(text)
         if len(exact) == 1:
             return int(exact[0])

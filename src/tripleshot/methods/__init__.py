@@ -3,6 +3,7 @@
 A method of another package is found by its entry point in the group `tripleshot.methods`.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -154,12 +155,16 @@ def find_method(name: str) -> MethodEntry:
 
 def create_method(name: str, settings: dict[str, Any] | None = None, device: str = "cpu") -> Method:
     """Return a fresh method by its name, with settings in place of its defaults."""
-    entry = find_method(name)
-    known = sorted(entry.setting_names()) if settings else []
-    for setting in settings or {}:
+    check_setting_names(name, settings or {})
+    return find_method(name).create(settings, device)
+
+
+def check_setting_names(name: str, settings: Iterable[str]) -> None:
+    """Refuse a setting that a method does not have."""
+    known = sorted(find_method(name).setting_names()) if settings else []
+    for setting in settings:
         if setting not in known:
             raise InputError(f"{name} has no setting {setting!r}{did_you_mean(setting, known)}")
-    return entry.create(settings, device)
 
 
 def settings_of(method: Method) -> dict[str, Any]:

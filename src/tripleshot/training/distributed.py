@@ -16,8 +16,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 @contextmanager
 def process_group(device: str) -> Iterator[None]:
-    """Join the processes that torchrun started, if it did."""
-    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+    """Join the processes that torchrun started, if it did and they are not joined yet."""
+    if dist.is_initialized() or "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
         yield
         return
     dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tripleshot.datasets.catalog import absolute_source
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import MAX_SCORES, Calibration, calibrate, save_calibration
@@ -87,7 +88,7 @@ def train_run(
         dataset: to train on.
         shots: K.
         folder: to write.
-        data: the dataset as the user named it.
+        data: the dataset as the user named it; the run keeps the whole path of a folder or file.
         settings: of the method; None takes its `fast` preset.
         device: where to compute.
         resume: go on with the run in the folder, with its own method, settings, shots and budget.
@@ -105,8 +106,9 @@ def train_run(
     learns = isinstance(method, TrainableMethod)
     if rank() == 0:
         if found is None:
-            kept = (name, settings_of(method), shots, data, dataset.name, dataset.content_hash, command(), commit())
-            save_config(RunConfig(*kept, budget if learns else 0.0), folder)
+            kept = (name, settings_of(method), shots, absolute_source(data))
+            origin = (dataset.name, dataset.content_hash, command(), commit())
+            save_config(RunConfig(*kept, *origin, budget if learns else 0.0), folder)
         save_names(method.graph, folder)
         if not learns:
             write_log(folder / LOG, None)

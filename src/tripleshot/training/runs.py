@@ -47,7 +47,7 @@ class RunConfig:
         method: its name in the table of methods.
         settings: the method's settings.
         shots: K it was trained for.
-        data: the dataset as the user named it; `dataset` is its own name.
+        data: the dataset's name in the catalog, or its path; `dataset` is its own name.
         data_hash: of its content.
         command: that trained it.
         commit: of the source that trained it.

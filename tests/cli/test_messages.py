@@ -1,0 +1,48 @@
+import logging
+import warnings
+
+import pytest
+
+from tripleshot.cli.messages import is_quiet, logger, set_verbosity, terminal_logging, with_flags
+from tripleshot.errors import InputWarning
+
+
+@pytest.mark.parametrize(
+    ("message", "words", "expected"),
+    [
+        ("num_negatives must be 1 or more", ["--num-negatives", "0"], "--num-negatives must be 1 or more"),
+        ("num_negatives must be 1 or more", ["--num-negatives=0"], "--num-negatives must be 1 or more"),
+        ("num_negatives must be 1 or more", [], "num_negatives must be 1 or more"),
+        ('2 literals skipped; literals="keep" makes entities of them', [], "--literals keep makes"),
+        (
+            "x.tsv: columns= names columns of a header, header=False says",
+            [],
+            "--columns names columns of a header, --no-",
+        ),
+        ("the head my_shots has no shots", ["--shots", "5"], "the head my_shots has no shots"),
+    ],
+)
+def test_arguments_of_python_are_named_as_flags(message, words, expected):
+    assert expected in with_flags(message, words)
+
+
+@pytest.mark.parametrize(("verbosity", "shown"), [(-1, 0), (0, 1), (1, 2), (2, 3), (9, 3)])
+def test_records_are_shown_up_to_the_verbosity(verbosity, shown, capsys):
+    with terminal_logging():
+        set_verbosity(verbosity)
+        assert is_quiet() == (verbosity < 0)
+        for level in (logging.WARNING, logging.INFO, logging.DEBUG):
+            logger.log(level, "about [Baku] %d", level)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["warning: about [Baku] 30", "info: about [Baku] 20", "debug: about [Baku] 10"][:shown]
+
+
+def test_warnings_are_shown_like_records_and_the_loggers_are_left_as_they_were(capsys):
+    before = (logger.level, list(logger.handlers))
+    with terminal_logging():
+        set_verbosity(0)
+        warnings.warn("a line was skipped", InputWarning, stacklevel=1)
+        set_verbosity(-1)
+        warnings.warn("another one", InputWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: a line was skipped\n"
+    assert (logger.level, logger.handlers) == before

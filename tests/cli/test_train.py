@@ -1,0 +1,96 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from cli.conftest import EXAMPLES
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import fast
+
+SMALL = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 8)
+TINY_RUN = ("--method", "rscl", *SMALL, "--pretraining-steps", 4, "--steps", 6)
+NARROW = {"width": 16, "num_heads": 2, "max_neighbors": 4, "max_distant": 2, "batch_size": 16, "relations_per_step": 1}
+
+
+def test_a_method_is_trained_evaluated_and_not_overwritten(run, triples, tmp_path):
+    run("data", "make", triples, tmp_path / "mine", "--types-from-names")
+    words = ("train", tmp_path / "mine", tmp_path / "run", "--shots", 2, *TINY_RUN, "--validate-every", 3)
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert "tripleshot evaluate" in out
+    assert {path.name for path in (tmp_path / "run").iterdir()} >= {"config.json", "weights.safetensors", "log.jsonl"}
+    code, _, err = run(*words)
+    assert code == 1
+    assert "a run is there already" in err
+    assert run("train", tmp_path / "mine", tmp_path / "run", "--resume")[0] == 0
+    code, out, _ = run("evaluate", tmp_path / "mine", "--run", tmp_path / "run", "--json", tmp_path / "out.json")
+    assert code == 0
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert (document["method"], document["shots"], document["config"]["width"]) == ("rscl", 2, 8)
+
+
+def test_a_run_refuses_other_data(run, triples, tmp_path):
+    run("data", "make", triples, tmp_path / "mine", "--types-from-names")
+    run("train", tmp_path / "mine", tmp_path / "run", "--shots", 2, *TINY_RUN)
+    code, _, err = run("evaluate", "atlas", "--run", tmp_path / "run")
+    assert code == 1
+    assert "the weights would not fit its ids" in err
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--shots", 0), '"0" for --shots'),
+        (("--threads", -1), '"-1" for --threads'),
+        (("--device", "toaster"), "device 'toaster' cannot be used here"),
+        (("--method", "evidence", "--device", "toaster"), "device 'toaster' cannot be used here"),
+        (("--num-negatives", 0), "--num-negatives must be 1 or more"),
+        (("--without-evidence", "lnik"), "no evidence of the kind 'lnik'; did you mean 'link'"),
+    ],
+)
+def test_a_wrong_flag_is_named_and_leaves_no_run_behind(run, tmp_path, flags, message):
+    code, _, err = run("train", "atlas", tmp_path / "run", *flags)
+    assert code in (1, 2)
+    assert message in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_method_that_does_not_learn_makes_a_run_too(run, tmp_path):
+    code, out, err = run("train", "atlas", tmp_path / "run", "--method", "linked")
+    assert (code, err) == (0, "")
+    assert "tripleshot ask" in out
+    kept = {"config.json", "vocabulary.arrow", "calibration.json", "log.jsonl"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == kept
+    assert run("ask", tmp_path / "run", *EXAMPLES, "--head", "Baku")[0] == 0
+    assert run("evaluate", "atlas", "--run", tmp_path / "run", "--split", "valid")[0] == 0
+
+
+def test_a_budget_is_a_flag_of_train(run, tiny, tmp_path, monkeypatch):
+    monkeypatch.setitem(RSCLMethod.presets, "fast", lambda: replace(fast(), **NARROW))
+    tiny.save(tmp_path / "tiny")
+    words = ("train", tmp_path / "tiny", tmp_path / "run", "--method", "rscl", "--shots", 3)
+    assert run(*words, "--budget", "1s")[0] == 0
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["budget"] == 1.0
+    code, _, err = run("train", tmp_path / "tiny", tmp_path / "other", "--budget", "0s")
+    assert code == 1
+    assert "budget: a time to train in, such as 20m" in err
+
+
+def test_a_run_is_asked_from_another_directory(run, triples, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("train", "graph.tsv", "run", "--method", "evidence")[0] == 0
+    monkeypatch.chdir("/")
+    words = ("ask", tmp_path / "run", "--example", "person:1 | city:1", "--head", "person:2")
+    code, _, err = run(*words)
+    assert (code, err) == (0, "")
+    triples.rename(tmp_path / "moved.tsv")
+    code, _, err = run(*words)
+    assert code == 1
+    assert f"{triples}: no such file" in err
+    assert "--data" in err
+    assert run(*words, "--data", tmp_path / "moved.tsv")[0] == 0
+
+
+def test_a_dataset_of_the_catalog_is_kept_by_its_name(evidence_run):
+    assert json.loads((evidence_run / "config.json").read_text())["data"] == "atlas"
