@@ -1,9 +1,8 @@
-from pathlib import Path
-
 """Training into a folder: what a run leaves behind, and what a start that fails does not."""
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np

@@ -20,7 +20,7 @@ from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import Stage, TrainableMethod
 from tripleshot.training.checkpoints import load_weights, save_weights
-from tripleshot.training.distributed import rank
+from tripleshot.training.distributed import rank, wait_for_all
 from tripleshot.training.log import LOG, write_log
 from tripleshot.training.runs import (
     CONFIG,
@@ -104,6 +104,7 @@ def train_run(
     method = create_method(name, settings, device)
     stages = _prepare(method, dataset, shots, folder, resume)
     learns = isinstance(method, TrainableMethod)
+    wait_for_all()  # every process has seen that the folder is free
     if rank() == 0:
         if found is None:
             kept = (name, settings_of(method), shots, absolute_source(data))
