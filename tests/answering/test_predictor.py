@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,7 +147,7 @@ def test_candidates_are_open_all_or_of_given_types(predictor):
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused_by_name(tiny, heads, choices, message):
-    asked = {"examples": [("person:0", "city:0")], **choices}
+    asked: dict[str, Any] = {"examples": [("person:0", "city:0")], **choices}
     with pytest.raises(InputError, match=message):
         Predictor(tiny.graph).predict(heads, **asked)
 
