@@ -176,7 +176,7 @@ def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
     np.testing.assert_allclose(method.score(*asked), expected, atol=1e-4)
 
 
-def test_a_graph_without_background_edges_can_be_learnt_from(tiny):
+def test_a_graph_without_background_edges_can_be_learned_from(tiny):
     bare = replace(tiny, graph=tiny.graph.without_relations(np.arange(tiny.graph.num_relations)))
     method = make(steps=2)
     fit(method, bare, 3)

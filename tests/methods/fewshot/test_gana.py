@@ -102,10 +102,10 @@ def test_an_entity_is_mixed_with_its_weighted_neighbors_through_a_gate():
         for r, e in zip(relations, others, strict=True)
     ]
     shares = torch.stack([module.attention(state)[0] for state in states[:2]]).softmax(0)
-    heard = shares[0] * states[0] + shares[1] * states[1]
-    gate = module.gate(heard).sigmoid()
+    neighbors = shares[0] * states[0] + shares[1] * states[1]
+    gate = module.gate(neighbors).sigmoid()
     mixed = module.aggregate(entities, found)
-    torch.testing.assert_close(mixed[0], gate * heard + (1 - gate) * entities[0])
+    torch.testing.assert_close(mixed[0], gate * neighbors + (1 - gate) * entities[0])
     torch.testing.assert_close(mixed[1], entities[1])
 
 

@@ -23,7 +23,7 @@ def test_neighbors_are_the_first_edges_in_file_order_of_both_directions():
         assert found.counts[entity] == min(len(edges_of(graph, entity)), 3)
 
 
-def test_chance_draws_neighbors_without_repeating_one():
+def test_neighbors_are_drawn_without_repeating_one():
     graph = make_graph(TRIPLES)
     a = graph.entities.id("a")
     seen = set()

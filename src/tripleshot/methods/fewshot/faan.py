@@ -80,11 +80,11 @@ class AdaptiveNeighborEncoder(nn.Module):
         Returns:
             shape (n, d).
         """
-        asked = self.compare(pair_relations)
+        projected = self.compare(pair_relations)
         if len(neighborhoods) == 1:
-            gathered = (asked @ relations.T).softmax(1) @ entities
+            gathered = (projected @ relations.T).softmax(1) @ entities
         else:
-            weights = neighborhoods.softmax((asked[neighborhoods.owners] * relations).sum(1))
+            weights = neighborhoods.softmax((projected[neighborhoods.owners] * relations).sum(1))
             gathered = neighborhoods.sum(weights[:, None] * entities)
         return self.norm(functional.relu(self.gather(gathered) + self.keep(own)) + own)
 
@@ -107,13 +107,13 @@ class PairBlock(nn.Module):
 
     def forward(self, states: Tensor, read: slice = slice(None)) -> Tensor:
         """Return new states, of the tokens at `read` alone: (n, 3, width) to (n, tokens, width)."""
-        asking = states[:, read]
+        own = states[:, read]
         keys, values = self.key_value(states).chunk(2, dim=-1)
         if self.match_released_code:
             mixed = self.attend(self.query(states), keys, values)[:, read]
         else:
-            mixed = self.attend(self.query(asking), keys, values)
-        states = self.attention_norm(asking + self.dropout(self.attention_output(mixed)))
+            mixed = self.attend(self.query(own), keys, values)
+        states = self.attention_norm(own + self.dropout(self.attention_output(mixed)))
         forwarded = self.narrow(functional.gelu(self.widen(states), approximate="tanh"))
         return self.output_norm(states + self.dropout(forwarded))
 
@@ -136,7 +136,7 @@ class PairBlock(nn.Module):
 
 
 class PairTransformer(nn.Module):
-    """(h', R, t') through transformer blocks; the pair is what becomes of R, one learnt vector for every relation."""
+    """(h', R, t') through transformer blocks; the pair is what becomes of R, one learned vector for every relation."""
 
     def __init__(
         self, width: int, num_layers: int, num_heads: int, dropout: float, match_released_code: bool = False

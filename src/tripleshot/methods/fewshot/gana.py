@@ -18,7 +18,7 @@ from tripleshot.methods.caching import SupportCache, score_in_batches
 from tripleshot.methods.fewshot.gradient_step import SCORING_BATCH, distance_loss, draw_wrong_tails, embed, pull
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder, Neighborhoods
 from tripleshot.methods.fewshot.settings import MetaSettings, make_task_sampler
-from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
+from tripleshot.methods.fewshot.vectors import SymbolVectors, make_entity_vectors, restore_weights
 from tripleshot.methods.settings import count, setting, share
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
@@ -106,7 +106,7 @@ class GANA(nn.Module):
     def __init__(
         self, num_entities: int, num_relations: int, num_own: int, width: int, lstm_width: int, dropout: float
     ) -> None:
-        """Start at random, entities about one long; the last is one that training has not seen, and stays zero.
+        """Start at random.
 
         Args:
             num_entities: of the graph.
@@ -118,9 +118,7 @@ class GANA(nn.Module):
         """
         super().__init__()
         self.symbols = SymbolVectors(num_entities, num_relations, width)
-        self.entities = nn.Embedding(num_entities + 1, width, sparse=True)
-        nn.init.normal_(self.entities.weight, std=width**-0.5)
-        nn.init.zeros_(self.entities.weight[-1])
+        self.entities = make_entity_vectors(num_entities, width)
         self.edge = nn.Linear(2 * width, width)
         self.attention = nn.Linear(width, 1, bias=False)
         self.gate = nn.Linear(width, 1)
@@ -145,9 +143,9 @@ class GANA(nn.Module):
         edges = self.symbols.relations(neighborhoods.relations), self.symbols.entities(neighborhoods.entities)
         states = functional.leaky_relu(self.edge(self.dropout(torch.cat(edges, dim=1))))
         weights = neighborhoods.softmax(self.attention(states).squeeze(1))
-        heard = neighborhoods.sum(weights[:, None] * states)
-        gate = self.gate(heard).sigmoid() * (neighborhoods.counts > 0)[:, None]
-        return gate * heard + (1 - gate) * entities
+        neighbors = neighborhoods.sum(weights[:, None] * states)
+        gate = self.gate(neighbors).sigmoid() * (neighborhoods.counts > 0)[:, None]
+        return gate * neighbors + (1 - gate) * entities
 
 
 class GANAMethod(TrainableMethod[GANASettings, GANA]):
@@ -187,7 +185,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         return [self.stage("episodes", losses, bool(self.dataset.valid))]
 
     def clear_cache(self) -> None:
-        """Drop the relation that was asked about last."""
+        """Drop what was made of the last examples."""
         self._relations.clear()
 
     @torch.no_grad()
@@ -203,7 +201,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         hidden = batch.hidden.take(np.repeat(np.arange(len(batch.support)), batch.support[0].size))
         neighborhoods = self.finder.find(batch.support.ravel(), rng, hidden)
         before = Relations(module(self._ids(batch.support), neighborhoods), self._normals(batch.tasks))
-        moved = self._step(before, differences.support, differences.wrong_support, is_asked=False)
+        moved = self._step(before, differences.support, differences.wrong_support, in_training=True)
         true = moved.residuals(differences.queries)
         wrong = moved.residuals(differences.wrong_queries.flatten(1, 2)).view_as(differences.wrong_queries)
         losses = {"query": distance_loss(true, wrong, margin)}
@@ -221,7 +219,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
             return module.normal[None]
         return module.own_normals(self._ids(tasks))
 
-    def _step(self, relations: Relations, differences: Tensor, wrong: Tensor, is_asked: bool) -> Relations:
+    def _step(self, relations: Relations, differences: Tensor, wrong: Tensor, in_training: bool) -> Relations:
         """Move relations by the gradient of their examples' loss, given as differences of shape (T, K, d)."""
         settings = self.settings
         with torch.no_grad():
@@ -230,7 +228,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         if not settings.match_released_code:
             turned = relations.normals - settings.hyperplane_rate * gradient.normals
             return Relations(vectors, functional.normalize(turned, dim=-1))
-        if is_asked:
+        if not in_training:
             return Relations(vectors, relations.normals)
         step = settings.inner_rate * gradient.vectors / len(vectors)
         return Relations(relations.vectors - step, relations.normals - step)
@@ -255,7 +253,7 @@ class GANAMethod(TrainableMethod[GANASettings, GANA]):
         wrong = self.module.entities(self._ids(draw_wrong_tails(self.dataset.graph, support)))
         heads, tails = embedded.unbind(1)
         before = Relations(vectors, self._normals())
-        return self._step(before, (heads - tails)[None], (heads - wrong)[None], is_asked=True)
+        return self._step(before, (heads - tails)[None], (heads - wrong)[None], in_training=False)
 
     def _ids(self, ids: IntArray) -> Tensor:
         return torch.from_numpy(np.array(ids, dtype=np.int64)).to(self.device)

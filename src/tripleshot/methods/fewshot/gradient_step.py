@@ -2,7 +2,7 @@
 
 An example is right when its tail lies where head + relation points to, and nearer than a wrong tail by a margin. The
 gradient of that loss is used as a number (first order), so it is written out here instead of asked from autograd: it
-costs no second pass and can be had where nothing is recorded, when a trained model is asked.
+costs no second pass, and scoring needs no recorded graph for it.
 """
 
 from dataclasses import dataclass
@@ -48,9 +48,12 @@ def embed(table: nn.Embedding, batch: TaskBatch) -> tuple[Tensor, Differences]:
     flat = np.concatenate([part.ravel() for part in ids])
     looked_up = table(torch.from_numpy(flat).to(table.weight.device)).split([part.size for part in ids])
     support, wrong, queries, negatives = (part.view(*of.shape, -1) for part, of in zip(looked_up, ids, strict=True))
-    heads, asked = support[:, :, 0], queries[:, :, 0]
+    heads, query_heads = support[:, :, 0], queries[:, :, 0]
     differences = Differences(
-        heads - support[:, :, 1], heads - wrong, asked - queries[:, :, 1], asked[:, :, None] - negatives
+        heads - support[:, :, 1],
+        heads - wrong,
+        query_heads - queries[:, :, 1],
+        query_heads[:, :, None] - negatives,
     )
     return support, differences
 
@@ -90,7 +93,7 @@ def relation_gradient(near: Tensor, far: Tensor, margin: float) -> Tensor:
 
 
 def draw_wrong_tails(graph: KnowledgeGraph, support: IntArray) -> npt.NDArray[np.int64]:
-    """Return a wrong tail for each example of a relation that is asked about, always the same for the same examples.
+    """Return a wrong tail for each example of a new relation, always the same for the same examples.
 
     It is drawn among the entities like the examples' tails, and is no example's tail of the same head. Nothing else is
     known of the relation: what other true tails it has must not be looked up.

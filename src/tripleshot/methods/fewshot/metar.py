@@ -24,7 +24,7 @@ from tripleshot.methods.fewshot.gradient_step import (
     relation_gradient,
 )
 from tripleshot.methods.fewshot.settings import MetaSettings, make_task_sampler
-from tripleshot.methods.fewshot.vectors import SymbolVectors, restore_weights
+from tripleshot.methods.fewshot.vectors import make_entity_vectors, require_vectors, restore_weights
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 
@@ -78,11 +78,9 @@ class MetaR(nn.Module):
     """Entity vectors, and the network that makes a relation's vector from examples."""
 
     def __init__(self, num_entities: int, shots: int, width: int, dropout: float) -> None:
-        """Start at random, entities about one long; the last is one that training has not seen, and stays zero."""
+        """Start at random; `shots` examples of a relation have a channel each in the batch norms."""
         super().__init__()
-        self.entities = nn.Embedding(num_entities + 1, width, sparse=True)
-        nn.init.normal_(self.entities.weight, std=width**-0.5)
-        nn.init.zeros_(self.entities.weight[-1])
+        self.entities = make_entity_vectors(num_entities, width)
         self.first = ExampleLayer(2 * width, 5 * width, shots)
         self.second = ExampleLayer(5 * width, 2 * width, shots)
         self.third = ExampleLayer(2 * width, width, shots)
@@ -122,15 +120,14 @@ class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
         return [self.stage("episodes", partial(self._losses, sampler), bool(self.dataset.valid))]
 
     def clear_cache(self) -> None:
-        """Drop the relation that was asked about last."""
+        """Drop the vector of the last relation."""
         self._relation.clear()
 
     @torch.no_grad()
     def start_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the entities' vectors of an embedding method."""
-        symbols = SymbolVectors(self.graph.num_entities, self.graph.num_relations, self.settings.width)
-        symbols.copy_from(start)
-        self.module.entities.weight.copy_(symbols.entities.weight)
+        vectors = require_vectors(start, self.settings.width)
+        self.module.entities.weight[:-1].copy_(torch.from_numpy(vectors.entities))
 
     def _losses(self, sampler: TaskBatchSampler, step: int, rng: np.random.Generator) -> Losses:
         """Rank the queries' true tails above wrong ones, by the relations' vectors after their step."""
@@ -155,16 +152,16 @@ class MetaRMethod(TrainableMethod[MetaRSettings, MetaR]):
         """Score tails by how near they lie to head + R'; the examples are looked at only once."""
         self.module.eval()
         relation = self._relation.get(support, lambda: self._adapt(support))
-        pointed = self._vectors(np.array([head]))[0] + relation
-        return score_in_batches(lambda some: -(pointed - self._vectors(some)).norm(dim=-1), tails, SCORING_BATCH)
+        expected = self._vectors(np.array([head]))[0] + relation
+        return score_in_batches(lambda some: -(expected - self._vectors(some)).norm(dim=-1), tails, SCORING_BATCH)
 
     def _adapt(self, support: IntArray) -> Tensor:
         """Return R' of a relation that is known by its examples alone, shape (d,)."""
         vectors = self._vectors(support)[None]
         wrong = self._vectors(draw_wrong_tails(self.dataset.graph, support))[None]
         relation = self.module(vectors)
-        pointed = vectors[:, :, 0] + relation[:, None]
-        gradient = relation_gradient(pointed - vectors[:, :, 1], pointed - wrong, self.settings.margin)
+        expected = vectors[:, :, 0] + relation[:, None]
+        gradient = relation_gradient(expected - vectors[:, :, 1], expected - wrong, self.settings.margin)
         return (relation - self.settings.inner_rate * gradient)[0]
 
     def _vectors(self, entities: IntArray) -> Tensor:

@@ -10,6 +10,14 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.trainable import TrainedNames, TrainedWeights, Vectors
 
 
+def make_entity_vectors(num_entities: int, width: int) -> nn.Embedding:
+    """Make random vectors, each about one long; the last is for entities that training has not seen, and stays zero."""
+    table = nn.Embedding(num_entities + 1, width, sparse=True)
+    nn.init.normal_(table.weight, std=width**-0.5)
+    nn.init.zeros_(table.weight[-1])
+    return table
+
+
 class SymbolVectors(nn.Module):
     """One vector for each entity, relation and inverse relation.
 
@@ -28,14 +36,19 @@ class SymbolVectors(nn.Module):
     @torch.no_grad()
     def copy_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the vectors of an embedding method."""
-        if not isinstance(start, Vectors):
-            raise InputError(f"{start.source}: has no vectors to start from")
-        width = self.entities.embedding_dim
-        if start.entities.shape[1] != width:
-            found = start.entities.shape[1]
-            raise InputError(f"the vectors of {start.source} have width {found}, not {width}: set the same width")
-        for table, vectors in ((self.entities, start.entities), (self.relations, start.relations)):
-            table.weight[:-1].copy_(torch.from_numpy(vectors))
+        vectors = require_vectors(start, self.entities.embedding_dim)
+        for table, given in ((self.entities, vectors.entities), (self.relations, vectors.relations)):
+            table.weight[:-1].copy_(torch.from_numpy(given))
+
+
+def require_vectors(start: Vectors | TrainedWeights, width: int) -> Vectors:
+    """Return what a method starts from if it is vectors of this width, and refuse anything else."""
+    if not isinstance(start, Vectors):
+        raise InputError(f"{start.source}: has no vectors to start from")
+    found = start.entities.shape[1]
+    if found != width:
+        raise InputError(f"the vectors of {start.source} have width {found}, not {width}: set the same width")
+    return start
 
 
 def restore_weights(module: nn.Module, weights: TrainedWeights, graph: KnowledgeGraph) -> None:
