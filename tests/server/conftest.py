@@ -17,6 +17,13 @@ EXAMPLES = [
     {"head": "city/mumbai-in", "tail": "Arabian Sea"},
     {"head": "city/odesa-ua", "tail": "sea/black-sea"},
 ]
+QUESTION = {"examples": EXAMPLES, "heads": ["city/baku-az"], "top": 3}
+
+
+def detail(response, status: int) -> str:
+    assert response.status_code == status, response.text
+    assert list(response.json()) == ["detail"]
+    return response.json()["detail"]
 
 
 def predictor_of(name: str, method: Method) -> Predictor:

@@ -1,20 +1,10 @@
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.conftest import EXAMPLES, Client
+from server.conftest import EXAMPLES, QUESTION, Client, detail
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.server import Limits, create_app
-
-QUESTION = {"examples": EXAMPLES, "heads": ["city/baku-az"], "top": 3}
-
-
-def detail(response, status: int) -> str:
-    assert response.status_code == status, response.text
-    assert list(response.json()) == ["detail"]
-    return response.json()["detail"]
 
 
 def test_a_question_is_answered(client, predictor):
@@ -117,11 +107,18 @@ def test_the_server_says_what_it_serves(client, predictor):
         (QUESTION | {"top": 1.5}, 422, "top"),
         (QUESTION | {"tops": 1}, 422, "tops: Extra inputs"),
         ({"examples": EXAMPLES}, 422, "heads: Field required"),
-        ([], 422, ""),
+        (QUESTION | {"heads": []}, 422, "heads: List should have at least 1 item"),
+        ([], 422, "body: Input should be"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_one_sentence(client, body, status, message):
     assert message in detail(client.post("/answer", json=body), status)
+
+
+def test_what_is_json_is_not_called_something_else(client):
+    assert not detail(client.post("/answer", json=[]), 422).startswith("not JSON")
+    broken = client.post("/answer", content=b"{", headers={"Content-Type": "application/json"})
+    assert detail(broken, 422).startswith("not JSON: ")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +147,7 @@ def test_any_entities_make_a_question(client, predictor, data):
     entities = st.integers(0, predictor.graph.num_entities - 1)
     body = {
         "examples": data.draw(st.lists(st.fixed_dictionaries({"head": entities, "tail": entities}), min_size=1)),
-        "heads": data.draw(st.lists(entities.map(lambda entity: f"#{entity}"), max_size=3)),
+        "heads": data.draw(st.lists(entities.map(lambda entity: f"#{entity}"), min_size=1, max_size=3)),
         "top": data.draw(st.integers(1, 100)),
         "candidates": data.draw(st.sampled_from(["open", "all", ["sea"], []])),
         "with_known": data.draw(st.booleans()),
@@ -163,25 +160,9 @@ def test_any_entities_make_a_question(client, predictor, data):
         assert len(scores) == min(body["top"], result["num_candidates"])
 
 
-def test_no_heads_have_no_answers(client):
-    assert client.post("/answer", json=QUESTION | {"heads": []}).json()["results"] == []
-
-
 def test_too_many_candidates_are_refused(predictor):
     client = Client(create_app(predictor, Limits(max_candidates=10), None))
     assert "candidates" in detail(client.post("/answer", json=QUESTION), 400)
-
-
-def test_large_requests_are_refused_whatever_they_declare(client):
-    large = json.dumps(QUESTION | {"candidates": ["x" * 2_000_000]}).encode()
-    headers = {"Content-Type": "application/json"}
-    assert "larger than" in detail(client.post("/answer", content=large, headers=headers), 413)
-
-    async def pieces():
-        for place in range(0, len(large), 65536):
-            yield large[place : place + 65536]
-
-    assert "larger than" in detail(client.post("/answer", content=pieces(), headers=headers), 413)
 
 
 def test_unknown_addresses_and_methods_are_refused(client):
@@ -189,46 +170,3 @@ def test_unknown_addresses_and_methods_are_refused(client):
     assert detail(client.get("/answer"), 405)
     assert detail(client.get("/../pyproject.toml"), 404)
     assert detail(client.get("/%2e%2e/__init__.py"), 404)
-
-
-def test_a_token_is_asked_for_everywhere_but_for_health_and_the_page(predictor):
-    client = Client(create_app(predictor, Limits(), "sesame"))
-    right, wrong = {"Authorization": "Bearer sesame"}, {"Authorization": "Bearer sesam\u00e9".encode("latin-1")}
-    for path in ("/about", "/entities?q=a", "/entity/0/neighbors", "/metrics", "/openapi.json"):
-        assert client.get(path, headers=right).status_code == 200
-        assert "token" in detail(client.get(path), 401)
-        assert client.get(path, headers=wrong).headers["WWW-Authenticate"] == "Bearer"
-    for path in ("/answer", "/explain"):
-        assert detail(client.post(path, content=b"{"), 401)
-    for path in ("/health", "/", "/app.js"):
-        assert client.get(path).status_code == 200
-
-
-def test_the_page_is_served_with_safe_headers(client):
-    page = client.get("/")
-    assert page.headers["content-type"].startswith("text/html")
-    policy = page.headers["content-security-policy"]
-    assert "script-src 'self'" in policy
-    assert "unsafe" not in policy
-    assert page.headers["x-content-type-options"] == "nosniff"
-    assert page.headers["cache-control"] == "no-cache"
-    again = client.get("/", headers={"If-None-Match": page.headers["etag"]})
-    assert again.status_code == 304
-    assert client.get("/about").headers["cache-control"] == "no-store"
-
-
-def test_figures_are_counted_for_each_application(predictor):
-    client = Client(create_app(predictor, Limits(), None))
-    client.post("/answer", json=QUESTION)
-    client.post("/answer", json=QUESTION | {"heads": ["nobody"]})
-    client.get("/entity/0/neighbors")
-    client.get("/nothing")
-    text = client.get("/metrics").text
-    assert 'tripleshot_requests_total{path="/answer",status="200"} 1.0' in text
-    assert 'tripleshot_requests_total{path="/answer",status="400"} 1.0' in text
-    assert 'tripleshot_requests_total{path="/entity/{entity_id}/neighbors",status="200"} 1.0' in text
-    assert 'tripleshot_requests_total{path="other",status="404"} 1.0' in text
-    assert "tripleshot_answers_total 1.0" in text
-    assert "tripleshot_waiting_requests 0.0" in text
-    assert 'tripleshot_request_seconds_count{path="/answer"} 2.0' in text
-    assert "tripleshot_scoring_seconds_count 2.0" in text

@@ -3,12 +3,11 @@
 from tripleshot.errors import InputError
 
 try:
-    from tripleshot.server.app import create_app
-    from tripleshot.server.running import serve
+    from tripleshot.server.app import create_app, open_socket, serve
 except ModuleNotFoundError as missing:
     if (missing.name or "").startswith("tripleshot"):
         raise
     raise InputError(f"serving needs {missing.name}: pip install 'tripleshot[serve]'") from None
 from tripleshot.server.limits import Limits
 
-__all__ = ["Limits", "create_app", "serve"]
+__all__ = ["Limits", "create_app", "open_socket", "serve"]

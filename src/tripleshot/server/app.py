@@ -1,10 +1,15 @@
-"""The application: addresses, what each can answer, and the files of the page."""
+"""The application: addresses, what each can answer, the files of the page; and the process that serves it."""
 
+import logging
+import signal
+import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
+import uvicorn
 from fastapi import APIRouter, FastAPI, Query, Request, Response, Security
 from fastapi.security import HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -13,16 +18,20 @@ from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
 from tripleshot.answering.predictor import Predictor
+from tripleshot.errors import InputError
 from tripleshot.server import schemas
 from tripleshot.server.errors import add_handlers, documented
 from tripleshot.server.limits import Limits
-from tripleshot.server.metrics import Counting, Metrics
-from tripleshot.server.middleware import BodyLimit, SafeHeaders, TimeLimit, TokenGuard
+from tripleshot.server.middleware import BodyLimit, Counting, Metrics, SafeHeaders, TimeLimit, TokenGuard
 from tripleshot.server.service import Service
 from tripleshot.server.workers import Workers
 
 WEB = Path(__file__).parent / "static"
 LOOKUP_WORKERS = 2
+EXTRA_SECONDS = 5  # beyond the longest request, before open connections are cut
+MAX_CONNECTIONS = 1000
+
+logger = logging.getLogger(__name__)
 
 
 def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastAPI:
@@ -143,3 +152,60 @@ def add_page(app: FastAPI) -> None:
     for path in sorted(WEB.rglob("*.*")):
         name = path.relative_to(WEB).as_posix()
         add(f"/{name}", name)
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """Take a port, which nobody can connect to before `serve` listens on it; 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((host, port))
+    except OSError as error:
+        opened.close()
+        raise InputError(f"{host}:{port}: cannot be listened on: {error.strerror or error}") from None
+    return opened
+
+
+class Server(uvicorn.Server):
+    """A server that says when it can be reached."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self.announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start listening."""
+        await super().startup(sockets)
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+
+def serve(app: FastAPI, opened: socket.socket, limits: Limits, announce: Callable[[str], None]) -> None:
+    """Serve; on SIGTERM or Ctrl-C, finish the requests that have begun and return.
+
+    Args:
+        app: what answers.
+        opened: from `open_socket`.
+        limits: how long a request may take.
+        announce: is told the address once it can be reached.
+    """
+    config = uvicorn.Config(
+        app,
+        log_level=logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING,
+        access_log=logger.isEnabledFor(logging.DEBUG),
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=int(limits.max_seconds) + EXTRA_SECONDS,
+        limit_concurrency=MAX_CONNECTIONS,
+    )
+    server = Server(config, announce)
+
+    def stop(_: int, __: FrameType | None) -> None:
+        server.should_exit = True  # uvicorn raises the signal again when it is done; this lets it end well
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    server.run([opened])
+    if not server.started:
+        raise SystemExit(1)

@@ -1,6 +1,7 @@
 """`tripleshot serve`."""
 
 import ipaddress
+import logging
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,9 @@ from rich.console import Console
 
 from tripleshot.answering.loading import load
 from tripleshot.errors import InputError
-from tripleshot.server import Limits, create_app, serve
+from tripleshot.server import Limits, create_app, open_socket, serve
 
+logger = logging.getLogger(__name__)
 DEFAULTS = Limits()
 
 
@@ -49,10 +51,16 @@ def serve_command(
     """
     if token is not None and not token.strip():
         raise InputError("the token is empty; give one, or none at all")
-    messages = Console(stderr=True, soft_wrap=True, highlight=False)
     if token is None and not _is_loopback(host):
-        messages.print(f"[yellow]warning:[/yellow] {host} can be reached by others, and there is no --token")
-    serve(create_app(load(run, data, device), limits, token), host, port, limits)
+        logger.warning("%s can be reached by others, and there is no --token", host)
+    with open_socket(host, port) as opened:
+        serve(create_app(load(run, data, device), limits, token), opened, limits, announce)
+
+
+def announce(address: str) -> None:
+    """Say on the terminal where the server is, unless only errors are wanted."""
+    if logger.isEnabledFor(logging.WARNING):
+        Console(stderr=True, soft_wrap=True, highlight=False).print(f"running on {address} (Ctrl-C stops it)")
 
 
 def _is_loopback(host: str) -> bool:

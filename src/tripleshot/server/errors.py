@@ -45,8 +45,9 @@ def add_handlers(app: FastAPI) -> None:
     def show_validation(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
-        return problem(422, f"{place}: {first['msg']}" if place else f"not JSON: {first['msg']}")
+        is_json = first["type"] != "json_invalid"
+        place = ".".join(str(part) for part in first["loc"][1:]) or "body"
+        return problem(422, f"{place}: {first['msg']}" if is_json else f"not JSON: {first['msg']}")
 
     def show_input(_: Request, error: Exception) -> Response:
         return problem(404 if isinstance(error, UnknownEntityError) else 400, str(error))

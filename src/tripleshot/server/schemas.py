@@ -27,7 +27,7 @@ class Question(Request):
     """Examples of a relation, and the heads asked about."""
 
     examples: list[Pair]
-    heads: list[Reference]
+    heads: Annotated[list[Reference], Field(min_length=1)]
     top: Annotated[int, Field(strict=True, ge=1, lt=2**31, description="Answers for each head.")] = 10
     candidates: Annotated[
         Literal["open", "all"] | list[str],

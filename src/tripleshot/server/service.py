@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tripleshot.answering.documents import entity_document, explanation_document, ranking_document, relation_document
+from tripleshot.answering.answers import Answers
+from tripleshot.answering.documents import entity_document, explanation_document, relation_document
 from tripleshot.answering.explanation import explain
 from tripleshot.answering.predictor import Predictor
 from tripleshot.arrays import IntArray
@@ -53,13 +54,13 @@ class Service:
         heads = [self._resolve(head) for head in question.heads]
         pool = self.predictor.candidates(support, question.candidates)
         self._check_count("candidates", len(pool), self.limits.max_candidates)
-        results = []
+        rankings = []
         for head in heads:
             if is_given_up():
                 raise GivenUpError
-            ranked = self.predictor.rank(support, head, pool, question.top, question.with_known)
-            results.append(ranking_document(self.graph, head, ranked))
-        return schemas.Answers.model_validate({"results": results, "seconds": time.perf_counter() - started})
+            rankings.append(self.predictor.rank(support, head, pool, question.top, question.with_known))
+        answers = Answers(self.graph, tuple(heads), tuple(rankings), seconds=time.perf_counter() - started)
+        return schemas.Answers.model_validate(answers.to_dict())
 
     def explain(self, request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """Say what carried an answer."""

@@ -6,13 +6,11 @@ import time
 import httpx
 import pytest
 
-from server.conftest import EXAMPLES, SlowMethod, connect, predictor_of
+from server.conftest import EXAMPLES, QUESTION, SlowMethod, connect, predictor_of
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import demo
 from tripleshot.server import Limits, create_app
 from tripleshot.server.workers import BusyError, Workers
-
-QUESTION = {"examples": EXAMPLES, "heads": ["city/baku-az"], "top": 3}
 
 
 def without_seconds(response: httpx.Response) -> list:

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -97,3 +98,23 @@ def test_an_empty_token_is_refused(run):
     found = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TRIPLESHOT_TOKEN": ""})
     assert found.returncode == 1
     assert "token is empty" in found.stderr
+
+
+def test_a_port_that_is_taken_is_one_line_of_error(run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "tripleshot", "serve", str(run), "--port", str(port)]
+        found = subprocess.run(command, capture_output=True, text=True)
+    assert found.returncode == 1
+    assert found.stderr == f"error: 127.0.0.1:{port}: cannot be listened on: Address already in use\n"
+
+
+def test_a_server_says_where_it_is_and_nothing_else(run):
+    with serving(run) as (_, _, lines):
+        assert re.fullmatch(r"running on http://127.0.0.1:\d+ \(Ctrl-C stops it\)\n", "".join(lines))
+
+
+def test_an_address_of_another_family_is_listened_on(run):
+    with serving(run, "--host", "::1") as (_, address, _):
+        assert address.startswith("http://[::1]:")
+        assert httpx.get(f"{address}/health").json() == {"status": "ok"}
