@@ -11,7 +11,6 @@ from learning_checks import (
     memorized_mrr,
     question,
 )
-from tripleshot.errors import InputError
 from tripleshot.methods.fewshot.gmatching import GMatching, GMatchingMethod, GMatchingSettings
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder
 from tripleshot.training.fit import fit
@@ -90,13 +89,3 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
 
 def test_query_triples_of_any_split_change_nothing(tiny):
     assert_queries_change_nothing(make, tiny)
-
-
-def test_random_vectors_cannot_be_frozen():
-    with pytest.raises(InputError, match="must learn"):
-        GMatchingSettings(fine_tune=False)
-
-
-def test_a_dropout_that_is_no_share_is_refused():
-    with pytest.raises(InputError, match="encoder_dropout is a share"):
-        GMatchingSettings(encoder_dropout=2.0)

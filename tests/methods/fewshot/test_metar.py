@@ -159,10 +159,3 @@ def test_pretrained_vectors_are_where_it_starts_from(tiny, tmp_path):
     start = train_start(tiny, tmp_path, width=16)
     method = fitted(tiny, pretrained=str(tmp_path), steps=1, learning_rate=1e-9, regime="pre-train")
     torch.testing.assert_close(method.module.entities.weight[:-1], torch.from_numpy(start.entities))
-
-
-def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(InputError, match="relations_per_step must divide batch_size"):
-        MetaRSettings(batch_size=10, relations_per_step=3)
-    with pytest.raises(InputError, match="dropout is a share"):
-        MetaRSettings(dropout=1.5)
