@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -18,6 +19,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from tripleshot.cli.messages import is_quiet
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
@@ -25,10 +27,13 @@ from tripleshot.datasets.statistics import Statistics
 from tripleshot.evaluation.ranks import Summary
 
 if TYPE_CHECKING:  # nobody waits for torch who trains nothing
+    from tripleshot.experiments.paper.report import Report
+    from tripleshot.experiments.paper.report import Table as ReportTable
     from tripleshot.training.trainer import TrainingUpdate
 
 console = Console(highlight=False)
 
+NO_LIMIT = 10_000  # letters: wider than any table
 METRIC_NAMES = {"mrr": "MRR", "hits@10": "Hits@10", "hits@5": "Hits@5", "hits@1": "Hits@1"}
 
 
@@ -105,6 +110,38 @@ def summary_table(title: str, summary: Summary, dataset: FewShotDataset) -> Tabl
     named = {f"{name}: {labels[name]}" if name in labels else name: row for name, row in summary.relations.items()}
     rows = {**named, "macro (mean of relations)": summary.macro, "micro (as published)": summary.micro}
     return metrics_table(title, rows, "relation")
+
+
+def show_report(report: "Report", out: Path) -> None:
+    """Print the tables of a report of the paper, and what holds and is missing."""
+    for table in report.tables:
+        _show_report_table(table, out / f"{report.name}.md")
+    show_verdicts(report)
+
+
+def _show_report_table(table: "ReportTable", path: Path) -> None:
+    """Print a table, or say where it is if the terminal is too narrow for it."""
+    shown = Table(title=table.title, title_justify="left")
+    for place, heading in enumerate(table.headings):
+        shown.add_column(heading, justify="right" if place else "left")
+    for row in table.rows:
+        shown.add_row(*(Text(cell) for cell in row))
+    unbroken = console.measure(shown, options=console.options.update(width=NO_LIMIT)).minimum
+    if unbroken > console.width:
+        console.print(Text(f"{table.title}: too wide for this terminal, see {path}"))
+    else:
+        console.print(shown)
+    for note in table.notes:
+        console.print(Text(note, "dim"))
+
+
+def show_verdicts(report: "Report") -> None:
+    """Print what holds and what is missing."""
+    for claim in report.claims:
+        console.print(Text(f"{claim.verdict}: {claim.text} {claim.detail}"))
+    for one in report.missing:
+        console.print(Text(f"missing: {one.listed()}", "dim"))
+        console.print(Text(f"  {one.command}", "dim"), soft_wrap=True)
 
 
 @contextmanager

@@ -1,37 +1,36 @@
 """`tripleshot paper`: every table and figure of the paper from our own runs."""
 
-import shlex
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import App, Parameter
-from cyclopts.types import PositiveInt
+from cyclopts.types import NonNegativeInt, PositiveInt
 
-from tripleshot.atomic import write_file
 from tripleshot.cli.compare import LiveReport, read_shots
-from tripleshot.cli.conditions import Conditions, Desk, Where
-from tripleshot.cli.display import console
-from tripleshot.cli.reports import finish, show_verdicts
+from tripleshot.cli.display import hint, show_report, show_verdicts
+from tripleshot.cli.options import use_threads
+from tripleshot.datasets.catalog import load_dataset
 from tripleshot.errors import InputError
-from tripleshot.evaluation.results import RUNS, command
-from tripleshot.experiments.cells import Cell, train_cell
+from tripleshot.evaluation.results import command
+from tripleshot.experiments.cells import Plan
 from tripleshot.experiments.paper.ablation import ROWS as ABLATIONS
 from tripleshot.experiments.paper.ablation import ablation_report
-from tripleshot.experiments.paper.attention import Triple, attention_report, no_attention_report, triple_of
+from tripleshot.experiments.paper.attention import Triple, attention_report, triple_of
 from tripleshot.experiments.paper.cases import METHODS as CASES
 from tripleshot.experiments.paper.cases import cases_report
 from tripleshot.experiments.paper.datasets import datasets_report
 from tripleshot.experiments.paper.grid_search import NAME as SEARCH
-from tripleshot.experiments.paper.grid_search import STUDY, read_grid, search, search_report, variant_at
+from tripleshot.experiments.paper.grid_search import read_grid, search_report, search_rscl
 from tripleshot.experiments.paper.lambda_study import CURVES, curves_report, label_at, lambda_report
 from tripleshot.experiments.paper.long_tail import LEARNED, long_tail_report
 from tripleshot.experiments.paper.main_table import ROWS, main_report
-from tripleshot.experiments.paper.page import build_page
-from tripleshot.experiments.paper.report import Report, find_report, write_report, write_reports
-from tripleshot.experiments.paper.results import STUDIES
-from tripleshot.experiments.variants import LAMBDAS, Variant, read_methods
-from tripleshot.training.runs import CONFIG
+from tripleshot.experiments.paper.report import Report, write_report
+from tripleshot.experiments.paper.workflow import PAGE, PaperFolder
+from tripleshot.experiments.variants import LAMBDAS, read_methods, read_starts
+from tripleshot.training.budget import read_budget
 
 app = App(
     name="paper",
@@ -40,27 +39,67 @@ app = App(
     "on after an interruption.",
     help_format="markdown",
 )
-WhereFlags = Annotated[Where, Parameter(name="*")]
-ConditionFlags = Annotated[Conditions, Parameter(name="*")]
-HERE, USUAL = Where(), Conditions()
+OUT_HELP = "The folder to write; runs are kept below it, and what is finished is never trained again."
+RESULTS_HELP = "More folders with results, or with runs below them. The folder above OUT is always looked at."
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Where results are looked for and written."""
+
+    out: Annotated[Path, Parameter(help=OUT_HELP)] = Path("paper")
+    results: Annotated[tuple[Path, ...], Parameter(help=RESULTS_HELP, negative=())] = ()
+
+    def open(self, data: str) -> PaperFolder:
+        """Load a dataset, with all that was made from it."""
+        return PaperFolder(data, load_dataset(data), self.out, self.results)
+
+
+@dataclass(frozen=True)
+class PaperOptions(ReportOptions):
+    """How what is missing is trained and tested, too."""
+
+    budget: Annotated[timedelta, Parameter(help="Time for each training: 20m, 1h30m.")] = timedelta(minutes=20)
+    seeds: Annotated[PositiveInt, Parameter(help="Trainings of each method, with seeds from 0.")] = 1
+    preset: Annotated[str, Parameter(help="Where settings start from: fast, demo, paper, wiki-one.")] = "fast"
+    queries: Annotated[
+        NonNegativeInt, Parameter(help="Ask so many test queries instead of all, the same of every run.")
+    ] = 0
+    start_from: Annotated[
+        Path | None, Parameter(help="An RSCL run whose pre-training every RSCL run starts from, instead of its own.")
+    ] = None
+    pretrained: Annotated[
+        str | None, Parameter(help='METHOD=EMBEDDING,...; by default what each paper starts from, "" for none.')
+    ] = None
+    device: Annotated[str, Parameter(help="cpu, cuda, cuda:1, mps, ...")] = "cpu"
+    threads: Annotated[PositiveInt | None, Parameter(help="CPU threads.")] = None
+
+    def plan(self, data: str, labels: Iterable[str], shots: tuple[int, ...]) -> Plan:
+        """Return what to train, with everything checked that can be checked before."""
+        use_threads(self.threads)
+        starts = read_starts(self.pretrained)
+        if self.start_from:
+            starts |= read_starts({"rscl": str(self.start_from)})
+        given = (read_budget(self.budget), tuple(labels), shots, self.seeds, self.preset, starts, self.queries)
+        plan = Plan(data, self.out, *given, device=self.device)
+        plan.check()
+        return plan
+
+
+Reports = Annotated[ReportOptions, Parameter(name="*")]
+Options = Annotated[PaperOptions, Parameter(name="*")]
+REPORTS, OPTIONS = ReportOptions(), PaperOptions()
 BOTH, FIVE = "1,5", "5"
 
 
 @app.command
-def datasets(data: str, *, where: WhereFlags = HERE) -> None:
+def datasets(data: str, *, options: Reports = REPORTS) -> None:
     """Make the dataset table and the figure of neighbor counts."""
-    finish(datasets_report(Desk.open(data, where, USUAL).dataset), where.out)
+    finish(datasets_report(options.open(data).dataset), options.out)
 
 
 @app.command
-def main(
-    data: str,
-    *,
-    where: WhereFlags = HERE,
-    shots: str = BOTH,
-    methods: str | None = None,
-    conditions: ConditionFlags = USUAL,
-) -> None:
+def main(data: str, *, shots: str = BOTH, methods: str | None = None, options: Options = OPTIONS) -> None:
     """Make the main table: all methods, beside the printed figures.
 
     Parameters
@@ -72,63 +111,69 @@ def main(
     methods
         Train only these, with commas between; the table has all that have results.
     """  # noqa: D405, D411, D416
-    desk, counts = Desk.open(data, where, conditions), read_shots(shots)
-    desk.train_methods(read_methods(methods) if methods else ROWS, counts)
-    finish(main_report(desk.gather(), counts), where.out)
+    counts = read_shots(shots)
+    plan = options.plan(data, read_methods(methods) if methods else ROWS, counts)
+    folder = options.open(data)
+    folder.train_methods(plan, LiveReport())
+    finish(main_report(folder.results(), counts), options.out)
 
 
 @app.command
-def ablation(data: str, *, where: WhereFlags = HERE, shots: str = BOTH, conditions: ConditionFlags = USUAL) -> None:
+def ablation(data: str, *, shots: str = BOTH, options: Options = OPTIONS) -> None:
     """Make the ablation table: RSCL without distant neighbors, without either encoder."""
-    desk, counts = Desk.open(data, where, conditions), read_shots(shots)
-    desk.train_variants(ABLATIONS, counts)
-    finish(ablation_report(desk.gather(), counts), where.out)
+    counts = read_shots(shots)
+    plan, folder = options.plan(data, ABLATIONS, counts), options.open(data)
+    folder.train_variants(plan, LiveReport())
+    finish(ablation_report(folder.results(), counts), options.out)
 
 
 @app.command(name="lambda")
-def lambda_command(
-    data: str, *, where: WhereFlags = HERE, shots: str = FIVE, conditions: ConditionFlags = USUAL
-) -> None:
+def lambda_command(data: str, *, shots: str = FIVE, options: Options = OPTIONS) -> None:
     """Make the figure of MRR over lambda, one training for each value."""
-    desk, count = Desk.open(data, where, conditions), one_of(shots)
-    desk.train_variants([label_at(share) for share in LAMBDAS], (count,))
-    finish(lambda_report(desk.gather(), count), where.out)
+    count = read_single(shots)
+    plan, folder = options.plan(data, [label_at(share) for share in LAMBDAS], (count,)), options.open(data)
+    folder.train_variants(plan, LiveReport())
+    finish(lambda_report(folder.results(), count), options.out)
 
 
 @app.command
-def curves(data: str, *, where: WhereFlags = HERE, shots: str = FIVE, conditions: ConditionFlags = USUAL) -> None:
+def curves(data: str, *, shots: str = FIVE, options: Options = OPTIONS) -> None:
     """Make the figure of learning curves for lambda 0, .4 and 1."""
-    desk, count = Desk.open(data, where, conditions), one_of(shots)
-    desk.train_variants([label_at(share) for share in CURVES], (count,), takes_finished=True)
-    finish(curves_report(desk.gather(), count), where.out)
+    count = read_single(shots)
+    plan, folder = options.plan(data, [label_at(share) for share in CURVES], (count,)), options.open(data)
+    folder.train_variants(plan, LiveReport(), accept_finished=True)
+    finish(curves_report(folder.results(), count), options.out)
 
 
 @app.command(name="long-tail")
-def long_tail(data: str, *, where: WhereFlags = HERE, shots: str = FIVE, conditions: ConditionFlags = USUAL) -> None:
+def long_tail(data: str, *, shots: str = FIVE, options: Options = OPTIONS) -> None:
     """Make the long-tail table: methods and ablations on queries with few neighbors."""
-    desk, count = Desk.open(data, where, conditions), one_of(shots)
-    desk.train_methods(LEARNED, (count,), takes_finished=True)
-    desk.train_variants(ABLATIONS, (count,), takes_finished=True)
-    finish(long_tail_report(desk.gather(), count), where.out)
+    count = read_single(shots)
+    methods, variants = (options.plan(data, labels, (count,)) for labels in (LEARNED, ABLATIONS))
+    folder = options.open(data)
+    folder.train_methods(methods, LiveReport(), accept_finished=True)
+    folder.train_variants(variants, LiveReport(), accept_finished=True)
+    finish(long_tail_report(folder.results(), count), options.out)
 
 
 @app.command
-def cases(data: str, *, where: WhereFlags = HERE, shots: str = FIVE, conditions: ConditionFlags = USUAL) -> None:
+def cases(data: str, *, shots: str = FIVE, options: Options = OPTIONS) -> None:
     """Make the case study: RSCL beside FAAN, relation by relation."""
-    desk, count = Desk.open(data, where, conditions), one_of(shots)
-    desk.train_methods(CASES, (count,), takes_finished=True)
-    finish(cases_report(desk.gather(), count), where.out)
+    count = read_single(shots)
+    plan, folder = options.plan(data, CASES, (count,)), options.open(data)
+    folder.train_methods(plan, LiveReport(), accept_finished=True)
+    finish(cases_report(folder.results(), count), options.out)
 
 
 @app.command
 def attention(
     data: str,
     *,
-    where: WhereFlags = HERE,
     run: Path | None = None,
     head: str | None = None,
     relation: str | None = None,
     tail: str | None = None,
+    options: Reports = REPORTS,
 ) -> None:
     """Draw what the encoders look at in one triple: the paper's, or any other.
 
@@ -145,25 +190,25 @@ def attention(
     tail
         The answer to look at.
     """
-    dataset = Desk.open(data, where, USUAL).dataset
-    asked = run or find_run(where.out)
+    folder = options.open(data)
+    asked = run or folder.find_run()
     if asked is None:
-        raise InputError(f"{where.out}: there is no RSCL run below it; name one with --run")
+        raise InputError(f"{options.out}: there is no RSCL run below it; name one with --run")
     words = [word for word in (head, relation, tail) if word]
     if len(words) not in (0, 3):
         raise InputError("name --head, --relation and --tail, or none of them")
-    finish(attention_report(dataset, asked, Triple(*words) if words else triple_of(dataset)), where.out)
+    triple = Triple(*words) if words else triple_of(folder.dataset)
+    finish(attention_report(folder.dataset, asked, triple), options.out)
 
 
 @app.command(name=SEARCH)
 def search_command(
     data: str,
     *,
-    where: WhereFlags = HERE,
     grid: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     limit: PositiveInt | None = None,
     shots: str = FIVE,
-    conditions: ConditionFlags = USUAL,
+    options: Options = OPTIONS,
 ) -> None:
     """Search RSCL's settings on a grid, by dev MRR within the budget.
 
@@ -178,24 +223,14 @@ def search_command(
     shots
         K, the number of examples.
     """
-    desk, count, points = Desk.open(data, where, conditions), one_of(shots), read_grid(grid)
-    folder = where.out / SEARCH
-    plan = conditions.plan(data, folder, ["rscl"], (count,))
-
-    def measure(point: dict[str, Any]) -> float:
-        cell = Cell("rscl", count, 0, str(Variant.read(f"rscl@{variant_at(point)}").name))
-        best = train_cell(plan, cell, desk.dataset, LiveReport())[1]["best"]
-        if best is None:
-            raise InputError(f"{desk.dataset.name} has no valid tasks to choose on")
-        return best["valid_mrr"]
-
-    name = f"{count}-shot, {plan.budget:g} s, {plan.preset}, {points}"
-    found = search(points, measure, folder / STUDY, name, limit)
-    finish(search_report(found, points, command()), where.out)
+    points = read_grid(grid)
+    plan = options.plan(data, ["rscl"], (read_single(shots),))
+    found = search_rscl(plan, points, options.open(data).dataset, LiveReport(), limit)
+    finish(search_report(found, points, command()), options.out)
 
 
 @app.command(name="all")
-def all_command(data: str, *, where: WhereFlags = HERE, shots: str = BOTH) -> None:
+def all_command(data: str, *, shots: str = BOTH, options: Reports = REPORTS) -> None:
     """Put everything on one page, from the results that exist; it trains nothing and says what is missing.
 
     Parameters
@@ -205,64 +240,19 @@ def all_command(data: str, *, where: WhereFlags = HERE, shots: str = BOTH) -> No
     shots
         Numbers of examples of the main table and the ablation; the others take the largest.
     """
-    desk, counts = Desk.open(data, where, USUAL), read_shots(shots)
-    collected, most = desk.gather(), max(counts)
-    made = [
-        datasets_report(desk.dataset),
-        main_report(collected, counts),
-        ablation_report(collected, counts),
-        lambda_report(collected, most),
-        curves_report(collected, most),
-        long_tail_report(collected, most),
-        cases_report(collected, most),
-    ]
-    for report in made:
-        write_report(report, where.out)
-    reports = [*made, kept_attention(desk), kept_search(desk)]
-    write_reports(reports, where.out)
-    found = [*collected.main.in_rows(), *collected.studies.in_rows()]
-    page = build_page(desk.dataset, collected.data_hash, reports, found, where.out)
-    write_file(where.out / "index.html", page.encode())
-    for report in reports:
+    for report in options.open(data).write_page(read_shots(shots)):
         show_verdicts(report)
-    console.print(f"written to {where.out / 'index.html'}", style="dim")
+    hint(f"written to {options.out / PAGE}")
 
 
-def kept_attention(desk: Desk) -> Report:
-    """Return the report that was made before, or that of a run below OUT; figures that are not in OUT are missing."""
-    out = desk.where.out
-    run = None if (out / "attention.json").exists() else find_run(out)
-    if run is not None:
-        report = attention_report(desk.dataset, run, triple_of(desk.dataset))
-        write_report(report, out)
-        return report
-    words = ["tripleshot", "paper", "attention", desk.data, "--out", str(out), "--run", "RUN"]
-    without = no_attention_report(shlex.join(words))
-    kept = find_report(without.name, desk.where.folders())
-    if kept is None:
-        return without
-    drawn = tuple(picture for picture in kept.pictures if (out / f"{picture.stem}.png").exists())
-    return replace(kept, pictures=drawn, missing=() if drawn else without.missing)
+def finish(report: Report, out: Path) -> None:
+    """Write a report and print it."""
+    write_report(report, out)
+    show_report(report, out)
+    hint(f"written to {out}")
 
 
-def kept_search(desk: Desk) -> Report:
-    """Return the search as it was written last."""
-    words = ["tripleshot", "paper", SEARCH, desk.data, "--out", str(desk.where.out)]
-    return find_report(SEARCH, desk.where.folders()) or search_report([], read_grid(()), shlex.join(words))
-
-
-def find_run(out: Path) -> Path | None:
-    """Return an RSCL run with weights below OUT: of the main table, or else of the studies."""
-    found = [
-        config.parent
-        for folder in (out / RUNS, out / STUDIES / RUNS)
-        for config in sorted(folder.glob(f"rscl-*/{CONFIG}"), reverse=True)
-        if (config.parent / "weights.safetensors").exists()
-    ]
-    return found[0] if found else None
-
-
-def one_of(shots: str) -> int:
+def read_single(shots: str) -> int:
     """Read a single number of examples."""
     counts = read_shots(shots)
     if len(counts) > 1:

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, did_you_mean
+from tripleshot.experiments.cells import Cell, Plan, Reporter, train_cell
 from tripleshot.experiments.paper.report import Missing, Report, Table, format_value
-from tripleshot.experiments.variants import JOINT, LAMBDAS, read_value
+from tripleshot.experiments.variants import JOINT, LAMBDAS, Variant, read_value
 from tripleshot.methods.rscl.settings import RSCLSettings
 
 GRID: dict[str, tuple[Any, ...]] = {"dropout": (0.3, 0.2), "global_share": LAMBDAS}
@@ -32,6 +35,31 @@ def read_grid(lines: Iterable[str]) -> dict[str, tuple[Any, ...]]:
 def variant_at(point: Mapping[str, Any]) -> str:
     """Return the variant of RSCL at a point of the grid."""
     return JOINT.join(f"{name}={str(value).lower()}" for name, value in point.items())
+
+
+def search_rscl(
+    plan: Plan, grid: Mapping[str, Sequence[Any]], dataset: FewShotDataset, reporter: Reporter, limit: int | None = None
+) -> list[tuple[dict[str, Any], float]]:
+    """Train RSCL at the points of a grid, each as a plan says, and return those that are measured, the best first.
+
+    Args:
+        plan: how to train; runs and the study are kept in the folder `search` below its own.
+        grid: setting to the values to try.
+        dataset: the test tasks are never asked.
+        reporter: shows how far it is.
+        limit: how many points to measure now; None measures all that are left.
+    """
+    plan, shots = replace(plan, out=plan.out / NAME), plan.shots[0]
+
+    def measure(point: dict[str, Any]) -> float:
+        cell = Cell("rscl", shots, 0, str(Variant.read(f"rscl@{variant_at(point)}").name))
+        best = train_cell(plan, cell, dataset, reporter)[1]["best"]
+        if best is None:
+            raise InputError(f"{dataset.name} has no valid tasks to choose on")
+        return best["valid_mrr"]
+
+    name = f"{shots}-shot, {plan.budget:g} s, {plan.preset}, {dict(grid)}"
+    return search(grid, measure, plan.out / STUDY, name, limit)
 
 
 def search(
