@@ -1,15 +1,28 @@
+"""What stands in the README and the docs is so: figures come from results, and links, flags and names exist."""
+
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
-from fill_tables import PAGES, RESULTS, filled
+import tripleshot as ts
+from fill_tables import RESULTS, TABLES, filled
+from pages import PAGES, ROOT, blocks_of, flags_of, prose_of
+from tripleshot.cli import app
 from tripleshot.evaluation.results import read_results
 from tripleshot.methods import METHODS
 
-ROOT = Path(__file__).parents[1]
 STUDIES = [path for path in sorted(RESULTS.glob("*/*.jsonl")) if path.stem != "reports"]
 REQUIRED = {"method", "dataset", "shots", "split", "seed", "config", "seconds", "queries", "micro", "version"}
+WITH_CHANGELOG = [*PAGES, ROOT / "CHANGELOG.md"]
+SPAN = re.compile(r"`([^`\n]+)`")
+GROUPS = ("data", "paper")  # commands that have commands of their own
+COMMANDS = [name for name in app if name not in GROUPS]
+COMMANDS += [f"{group} {name}" for group in GROUPS for name in app[group]]
+COMMANDS = [name for name in COMMANDS if "-" not in (name[0], name.split()[-1][0])]
+ALL_FLAGS = set().union(*(flags_of(*command.split()) for command in COMMANDS))
+OTHER_NAMES = {"tripleshot.methods"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -44,7 +57,74 @@ def test_results_have_no_machine_paths(path):
     assert not re.search(r"(?<![\w.])(/(tmp|work|root|home|Users)/|\.\./)", path.read_text(encoding="utf-8"))
 
 
+def test_the_example_of_the_readme_is_short_and_speaks_in_names():
+    example = next(block.text for block in blocks_of(ROOT / "README.md") if block.kind == "python")
+    assert len(example.splitlines()) <= 12
+    assert not re.search(r"\b(ids?|support|score)\b|#\d", example)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_image_that_a_page_shows_exists(page):
-    for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / image).is_file()
+def test_every_command_and_flag_in_the_text_of_a_page_exists(page):
+    spans = SPAN.findall(prose_of(page))
+    for program, *words in (span.split() for span in spans if span.startswith("tripleshot ")):
+        command = command_of(words)
+        assert command, f"{program} {' '.join(words)}"
+        assert flags_in(words) <= {*flags_of(*command), "--help"}, f"{program} {' '.join(words)}"
+    for span in spans:
+        if span.startswith("--"):
+            assert flags_in(span.split()) <= ALL_FLAGS, span
+
+
+def command_of(words: list[str]) -> list[str]:
+    """Return the words that name a command, or a group of commands."""
+    names = [" ".join(words[:length]) for length in (2, 1) if " ".join(words[:length]) in (*COMMANDS, *GROUPS)]
+    return names[0].split() if names else []
+
+
+def flags_in(words: list[str]) -> set[str]:
+    """Return the flags among some words."""
+    return {word.partition("=")[0] for word in words if word.startswith("--")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_name_of_the_package_in_the_text_of_a_page_exists(page):
+    for span in SPAN.findall(prose_of(page)):
+        if re.fullmatch(r"tripleshot(\.\w+)+", span) and span not in OTHER_NAMES:
+            pkgutil.resolve_name(span)
+        if name := re.match(r"ts\.(\w+)", span):
+            assert name[1] in ts.__all__, span
+        if re.fullmatch(r"(src|scripts|benchmarks|tests|docs|results)/[\w/.-]+", span):
+            assert (ROOT / span).exists(), span
+
+
+@pytest.mark.parametrize("page", WITH_CHANGELOG, ids=lambda page: page.stem)
+def test_every_link_leads_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose_of(page)):
+        if link.startswith("http"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors_of(target), link
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Return what links can lead to within a page: its headings in small letters, with hyphens for blanks."""
+    headings = re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_every_image_of_the_docs_is_shown_by_a_page():
+    shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [path.name for path in sorted((ROOT / "docs/images").iterdir()) if f"images/{path.name})" not in shown] == []
+
+
+def test_every_table_of_figures_stands_on_one_page():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert {name: text.count(f"<!-- {name}:begin -->") for name in TABLES} == dict.fromkeys(TABLES, 1)
+
+
+@pytest.mark.parametrize("page", WITH_CHANGELOG, ids=lambda page: page.stem)
+def test_no_page_has_a_path_of_a_machine(page):
+    assert not re.search(r"(?<![\w.])/(tmp|work|root|home|Users)/", page.read_text(encoding="utf-8"))

@@ -1,0 +1,209 @@
+"""The pages of the documentation: their blocks, and a reader who follows them from top to bottom."""
+
+import asyncio
+import doctest
+import io
+import json
+import os
+import re
+import shlex
+import sys
+import threading
+import time
+import tomllib
+import urllib.request
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from tripleshot.cli import app, main
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+FENCE = "```"
+BLOCK = re.compile(rf"^{FENCE}(\w*)\n(.*?)^{FENCE}$", re.MULTILINE | re.DOTALL)
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+TARGETS = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code between two fences."""
+
+    kind: str
+    text: str
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """Return the blocks of a page; a fence that belongs to none is an error."""
+    text = page.read_text(encoding="utf-8")
+    found = [Block(kind, content) for kind, content in BLOCK.findall(text)]
+    assert text.count(FENCE) == 2 * len(found), f"{page.name}: a fence is indented, or not closed"
+    return found
+
+
+def prose_of(page: Path) -> str:
+    """Return the text of a page without its blocks."""
+    return BLOCK.sub("", page.read_text(encoding="utf-8"))
+
+
+def commands_of(text: str) -> list[list[str]]:
+    """Return the words of each command; a command goes on after a backslash and within quotes."""
+    found, begun = [], ""
+    for line in text.replace("\\\n", " ").splitlines():
+        begun += f"{line}\n"
+        try:
+            words = shlex.split(begun, comments=True)
+        except ValueError:  # a quotation goes on in the next line
+            continue
+        begun = ""
+        found += [words] if words else []
+    assert not begun, f"a quotation does not end: {begun}"
+    return found
+
+
+def flags_of(*command: str) -> set[str]:
+    """Return every flag of a command."""
+    found = app
+    for word in command:
+        found = found[word]
+    return {
+        name for argument in found.assemble_argument_collection() for name in (*argument.names, *argument.negatives)
+    }
+
+
+@dataclass
+class Reader:
+    """Someone who follows a page in the present folder.
+
+    Attributes:
+        shorten_command: makes a command of tripleshot short.
+        shorten_code: makes Python code short.
+        namespace: of all Python blocks.
+        output: what the last block has printed.
+        servers: that the page has started.
+        num_followed: blocks.
+    """
+
+    shorten_command: Callable[[list[str]], list[str]]
+    shorten_code: Callable[[str], str]
+    namespace: dict[str, object] = field(default_factory=lambda: {"__name__": "page"})
+    output: str = ""
+    servers: list[tuple[uvicorn.Server, threading.Thread]] = field(default_factory=list)
+    num_followed: int = 0
+
+    def follow(self, page: Path) -> None:
+        """Run every block, and compare what it prints with what the page shows of it."""
+        kinds = {
+            "python": self.run_python,
+            "sh": self.run_commands,
+            "text": self.compare,
+            "json": self.compare_json,
+            "toml": tomllib.loads,
+        }
+        for block in blocks_of(page):
+            assert block.kind in kinds, f"{page.name}: a block of the unknown kind {block.kind!r}: {block.text[:80]}"
+            kinds[block.kind](block.text)
+            self.num_followed += 1
+
+    def run_python(self, text: str) -> None:
+        """Run code in the page's namespace."""
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(compile(self.shorten_code(text), "page", "exec"), self.namespace)
+        self.output = printed.getvalue()
+
+    def run_commands(self, text: str) -> None:
+        """Run the commands of a block, one after the other."""
+        programs = {
+            "tripleshot": self.run_tripleshot,
+            "curl": self.request,
+            "make": check_make,
+            "pip": check_pip,
+            "python": check_script,
+            "torchrun": check_torchrun,
+        }
+        printed = ""
+        for program, *words in commands_of(text):
+            assert program in programs, f"an unknown program: {program} {shlex.join(words)}"
+            self.output = ""
+            programs[program](words)
+            printed += self.output
+        self.output = printed
+
+    def run_tripleshot(self, words: list[str]) -> None:
+        """Run a command of tripleshot in this process; one that fails is an error."""
+        before, sys.argv = sys.argv, ["tripleshot", *map(os.path.expanduser, self.shorten_command(words))]
+        printed, complaints, code = io.StringIO(), io.StringIO(), None
+        try:
+            with redirect_stdout(printed), redirect_stderr(complaints):
+                main()
+        except SystemExit as stop:
+            code = stop.code
+        command, sys.argv, self.output = sys.argv, before, printed.getvalue()
+        assert not code, f"{shlex.join(command)}\n{self.output}\n{complaints.getvalue()}"
+
+    def run_server(self, server: uvicorn.Server) -> None:
+        """Run a server beside the page until it has been read, in place of `uvicorn.Server.run`."""
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
+        thread.start()
+        self.servers.append((server, thread))
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            time.sleep(0.01)
+
+    def request(self, words: list[str]) -> None:
+        """Send what `curl -s ADDRESS --json TEXT` sends, to the server that the page has started."""
+        silent, address, is_json, body = words
+        assert (silent, is_json) == ("-s", "--json")
+        port = self.servers[-1][0].servers[0].sockets[0].getsockname()[1]
+        url = f"http://{address.replace('localhost:8000', f'127.0.0.1:{port}')}"
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        with urllib.request.urlopen(urllib.request.Request(url, body.encode(), headers), timeout=30) as answer:
+            self.output = json.dumps(json.load(answer), ensure_ascii=False)
+
+    def stop(self) -> None:
+        """Stop the servers."""
+        for server, thread in self.servers:
+            server.should_exit = True
+            thread.join()
+
+    def compare(self, shown: str) -> None:
+        """Compare what the block before has printed with what the page shows; three dots stand for anything."""
+        options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        is_equal = doctest.OutputChecker().check_output(shown, self.output, options)
+        assert is_equal, f"shown:\n{shown}\nprinted:\n{self.output}"
+
+    def compare_json(self, shown: str) -> None:
+        """Compare JSON, in which blanks mean nothing."""
+        self.output = "".join(self.output.split())
+        self.compare("".join(shown.split()))
+
+
+def check_make(words: list[str]) -> None:
+    """Require that the Makefile has these targets."""
+    assert set(words) <= set(TARGETS), words
+
+
+def check_pip(words: list[str]) -> None:
+    """Require that the package has the extras that are installed."""
+    install, *packages = words
+    assert install == "install"
+    for package in packages:
+        name, _, extras = package.partition("[")
+        assert name in (".", "tripleshot"), package
+        assert {*filter(None, extras.rstrip("]").split(","))} <= EXTRAS.keys(), package
+
+
+def check_script(words: list[str]) -> None:
+    """Require that a script is there."""
+    assert (ROOT / words[0]).is_file(), words
+
+
+def check_torchrun(words: list[str]) -> None:
+    """Require that what torchrun starts is a command of tripleshot with arguments that it has."""
+    module = words.index("-m")
+    assert words[module + 1] == "tripleshot"
+    app.parse_args(words[module + 2 :], print_error=False, exit_on_error=False)
