@@ -66,13 +66,12 @@ def commands_of(text: str) -> list[list[str]]:
 
 
 def flags_of(*command: str) -> set[str]:
-    """Return every flag of a command."""
+    """Return every flag of a command, also those that all commands have."""
     found = app
     for word in command:
         found = found[word]
-    return {
-        name for argument in found.assemble_argument_collection() for name in (*argument.names, *argument.negatives)
-    }
+    arguments = (*found.assemble_argument_collection(), *app.meta.assemble_argument_collection())
+    return {name for argument in arguments for name in (*argument.names, *argument.negatives)}
 
 
 @dataclass

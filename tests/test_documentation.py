@@ -8,7 +8,8 @@ error.
 What would take long is made short:
 
 - NELL-One is a small dataset in its layout. A page that fetches it downloads it from a server in this process.
-- Trainings last less than a second (`--budget 0.3s`, `budget="0.3s"`) and start from the preset `tiny`.
+- Trainings last less than a second (`--budget 0.3s`, `budget="0.3s"`) and start from the preset `tiny`,
+  with vectors of one width, so that one method can start from those of another.
 - `compare` and `paper main` train two methods where the page asks for all; `paper ablation` has one number of examples;
   `paper search` measures one point.
 - `serve` takes a free port and runs until the page has been read; `curl` asks it.
@@ -17,6 +18,7 @@ What installs or starts processes is checked and not run: `make` by its targets,
 `python` by the script, `torchrun` by the arguments of the command that it starts.
 """
 
+import logging
 import re
 import shutil
 import signal
@@ -127,13 +129,15 @@ def reader(tmp_path, monkeypatch) -> Iterator[Reader]:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TRIPLESHOT_HOME", str(home / "tripleshot"))
-    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    logger = logging.getLogger("tripleshot")
+    level, signals = logger.level, {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     found = Reader(shorten_command, shorten_code)
     monkeypatch.setattr(uvicorn.Server, "run", lambda server: found.run_server(server))
     with published(home) as remote:
         monkeypatch.setitem(REMOTE, "nell-one", remote)
         yield found
     found.stop()
+    logger.setLevel(level)
     for number, handler in signals.items():
         signal.signal(number, handler)
 
@@ -144,23 +148,23 @@ def shorten_code(text: str) -> str:
 
 
 def shorten_command(words: list[str]) -> list[str]:
-    """Make a command short, as the top of this file says; what it asked for has to be right, too."""
+    """Make a command short, as the top of this file says; what the page asks for has to be right, too."""
     command, about = words[0], " ".join(words[:2])
     if command == "serve":
         return [*words, "--port", "0"]
     if command not in ("train", "compare", "paper") or about in ("paper all", "paper datasets"):
         return words
-    budgets, presets = values_of(words, "--budget"), values_of(words, "--preset") or ["fast"]
-    assert all(read_budget(budget) for budget in budgets)
-    method = (values_of(words, "--method") or ["evidence-net"])[0]
     if command == "train":
-        if not find_method(method).learns:
+        entry = find_method((values_of(words, "--method") or ["evidence-net"])[0])
+        if not entry.learns:
             return words
-        known = find_method(method).method_class().presets
-        assert presets[0] in known
-        presets = ["tiny"] if "tiny" in known else presets
+        assert entry.preset((values_of(words, "--preset") or ["fast"])[0])
+        if "width" in entry.setting_names():
+            words = with_values(words, "--width", ["16"])
+    budgets = values_of(words, "--budget")
+    assert all(read_budget(budget) for budget in budgets)
     words = with_values(words, "--budget", BUDGETS[: max(len(budgets), 1)])
-    words = with_values(words, "--preset", presets if command == "train" else ["tiny"])
+    words = with_values(words, "--preset", ["tiny"])
     if command == "compare" or about == "paper main":
         words = with_values(words, "--methods", values_of(words, "--methods") or ["evidence,transe"])
     if about == "paper ablation":
