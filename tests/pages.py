@@ -22,11 +22,17 @@ import uvicorn
 from tripleshot.cli import app, main
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+SINGLE = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "results" / "README.md")
+PAGES = (*SINGLE, *sorted((ROOT / "docs").glob("*.md")))
 FENCE = "```"
 BLOCK = re.compile(rf"^{FENCE}(\w*)\n(.*?)^{FENCE}$", re.MULTILINE | re.DOTALL)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 TARGETS = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    """Return the path of a page in the repository."""
+    return page.relative_to(ROOT).as_posix()
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ import uvicorn
 
 from downloads import Page, Server, sha256
 from graphs import make_graph
-from pages import PAGES, ROOT, Reader, blocks_of
+from pages import PAGES, ROOT, Reader, blocks_of, name_of
 from tripleshot.datasets.catalog import REMOTE, load_atlas
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.download import RemoteDataset
@@ -189,7 +189,7 @@ def with_values(words: list[str], flag: str, values: list[str]) -> list[str]:
     return [*words, flag, *values]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_of_a_page_runs_and_prints_what_the_page_shows(page, reader):
     home = Path.home()
     if "data fetch" not in page.read_text(encoding="utf-8"):
