@@ -2,6 +2,7 @@
 
 import pkgutil
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,16 @@ def test_every_table_of_figures_stands_on_one_page():
 @pytest.mark.parametrize("page", WITH_CHANGELOG, ids=name_of)
 def test_no_page_has_a_path_of_a_machine(page):
     assert not re.search(r"(?<![\w.])/(tmp|work|root|home|Users)/", page.read_text(encoding="utf-8"))
+
+
+def test_the_readme_lists_the_packages_in_the_order_of_their_layers_and_modules_that_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    section = prose_of(ROOT / "README.md").partition("## The path of a triple")[2].partition("\n## ")[0]
+    rows = [
+        [SPAN.findall(cell) for cell in line.split("|")[1:4]] for line in section.splitlines() if line.startswith("| `")
+    ]
+    assert [packages for packages, _, _ in rows] == [re.findall(r"\w+", layer) for layer in reversed(layers)]
+    for packages, _, modules in rows:
+        folder = ROOT / "src/tripleshot" / (packages[0] if len(packages) == 1 else "")
+        assert [name for name in modules if not (folder / name).is_dir() and not (folder / f"{name}.py").exists()] == []
