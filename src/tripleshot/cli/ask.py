@@ -17,6 +17,7 @@ from tripleshot.answering.loading import load
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates
 from tripleshot.cli.display import console, hint, progress_bar
+from tripleshot.cli.messages import printable
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph
@@ -128,7 +129,7 @@ def show_answers(answers: Answers, explanations: Sequence[Explanation | None] = 
     for place, (head, found) in enumerate(zip(answers.asked, answers, strict=True)):
         console.print(_answers_table(answers.graph, head, found))
         if place < len(explanations) and explanations[place] is not None:
-            console.print(str(explanations[place]), markup=False)
+            console.print(printable(str(explanations[place])), markup=False)
     if all(one.confidence is None for found in answers for one in found):
         hint("no confidence: it takes two valid tasks, and a run that was trained to its end")
 
@@ -155,7 +156,7 @@ def _candidates(given: list[str] | None) -> Candidates:
 
 
 def _answers_table(graph: KnowledgeGraph, head: int, found: list[Answer]) -> Table:
-    table = Table(title=escape(graph.entities.label(head)), title_justify="left")
+    table = Table(title=escape(printable(graph.entities.label(head))), title_justify="left")
     table.add_column("", justify="right")
     table.add_column("answer")
     has_confidence = any(one.confidence is not None for one in found)
@@ -163,10 +164,10 @@ def _answers_table(graph: KnowledgeGraph, head: int, found: list[Answer]) -> Tab
         table.add_column("confidence")
     table.add_column("score", justify="right")
     for one in found:
-        name = "" if one.name == one.label else f"  [dim]{escape(one.name)}[/dim]"
+        name = "" if one.name == one.label else f"  [dim]{escape(printable(one.name))}[/dim]"
         known = "  [green]known[/green]" if one.is_known else ""
         confidence = [_bar(one.confidence or 0.0)] if has_confidence else []
-        table.add_row(str(one.rank), f"{escape(one.label)}{name}{known}", *confidence, f"{one.score:.3f}")
+        table.add_row(str(one.rank), f"{escape(printable(one.label))}{name}{known}", *confidence, f"{one.score:.3f}")
     return table
 
 

@@ -22,7 +22,7 @@ from tripleshot.errors import InputError
 from tripleshot.server import schemas
 from tripleshot.server.errors import add_handlers, documented
 from tripleshot.server.limits import Limits
-from tripleshot.server.middleware import BodyLimit, Counting, Metrics, SafeHeaders, TimeLimit, TokenGuard
+from tripleshot.server.middleware import BodyLimit, Metrics, RequestCounter, SafeHeaders, TimeLimit, TokenGuard
 from tripleshot.server.service import Service
 from tripleshot.server.workers import Workers
 
@@ -57,7 +57,7 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastA
         scoring.close()
         lookup.close()
 
-    guards = [Middleware(Counting, metrics), Middleware(SafeHeaders), Middleware(TimeLimit, limits.max_seconds)]
+    guards = [Middleware(RequestCounter, metrics), Middleware(SafeHeaders), Middleware(TimeLimit, limits.max_seconds)]
     if token is not None:
         guards.append(Middleware(TokenGuard, token, routes.routes))
     app = FastAPI(

@@ -7,7 +7,7 @@ from tripleshot.errors import InputError
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server puts up with.
+    """How much a server accepts.
 
     Attributes:
         max_body: bytes of a request.

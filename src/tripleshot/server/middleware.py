@@ -144,7 +144,7 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-class Counting:
+class RequestCounter:
     """Counts every request, also those that fail."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

@@ -126,7 +126,7 @@ class Path(BaseModel):
     entities: list[Entity]
 
 
-class Evidence(BaseModel):
+class Reason(BaseModel):
     """One of the method's own reasons."""
 
     kind: str
@@ -143,7 +143,7 @@ class ExplainResponse(BaseModel):
     examples: list[ExampleWeight]
     neighbors: list[NeighborWeight]
     connections: list[Path]
-    reasons: list[Evidence]
+    reasons: list[Reason]
     text: str
     tokens: list[str]
     attention: list[list[float]] | None
@@ -185,7 +185,7 @@ class KnownPair(BaseModel):
     tail: Entity
 
 
-class OfferedQuestion(BaseModel):
+class SuggestedQuestion(BaseModel):
     """A question to try: examples of a relation that is no part of the graph, and a head."""
 
     examples: list[KnownPair]
@@ -203,7 +203,7 @@ class About(BaseModel):
     num_triples: int
     types: list[str]
     has_confidence: bool
-    example: OfferedQuestion | None
+    example: SuggestedQuestion | None
 
 
 class Health(BaseModel):

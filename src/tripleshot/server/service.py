@@ -42,7 +42,7 @@ class Service:
             num_triples=graph.num_triples,
             types=[] if graph.types is None else list(graph.types.names),
             has_confidence=predictor.calibration is not None,
-            example=self._offered_question(),
+            example=self._suggest_question(),
         )
 
     def answer(self, question: schemas.Question, is_given_up: Callable[[], bool]) -> schemas.Answers:
@@ -112,7 +112,7 @@ class Service:
         pairs = [(self._resolve(pair.head), self._resolve(pair.tail)) for pair in examples]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
-    def _offered_question(self) -> schemas.OfferedQuestion | None:
+    def _suggest_question(self) -> schemas.SuggestedQuestion | None:
         """Make a question of the first few-shot relation that has one to ask."""
         shots, dataset, graph = self.predictor.shots, self.predictor.dataset, self.graph
         for task in (*dataset.test, *dataset.valid):
@@ -120,7 +120,7 @@ class Service:
                 pairs = [[entity_document(graph, entity) for entity in pair] for pair in task.support(shots).tolist()]
                 examples = [{"head": head, "tail": tail} for head, tail in pairs]
                 head = entity_document(graph, int(task.queries(shots)[0, 0]))
-                return schemas.OfferedQuestion.model_validate({"examples": examples, "head": head})
+                return schemas.SuggestedQuestion.model_validate({"examples": examples, "head": head})
         return None
 
     def _types(self, entity: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Threads that do the work, and no queue without an end."""
+"""Threads that do the work, and a queue of bounded length."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class BusyError(Exception):
-    """As many requests wait as may wait."""
+    """The queue is full."""
 
 
 class Workers:

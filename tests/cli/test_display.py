@@ -1,0 +1,36 @@
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+
+from tripleshot.cli.display import TrainingDisplay, hint, progress_bar
+from tripleshot.cli.messages import set_verbosity, terminal_logging
+from tripleshot.training.trainer import TrainingUpdate
+
+
+def test_hints_are_whole_lines_and_left_out_when_only_results_are_wanted(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    with terminal_logging():
+        set_verbosity(0)
+        hint("try: tripleshot evaluate [DATA] --run a-run")
+        set_verbosity(-1)
+        hint("not shown")
+    assert capsys.readouterr().out == "try: tripleshot evaluate [DATA] --run a-run\n"
+
+
+def test_progress_is_silent_where_there_is_no_terminal(capsys):
+    with progress_bar("counting") as progress:
+        progress(1, 2)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(0.0, "episodes 3/10"), (60.0, "episodes 0:00:30 of 0:01:00")])
+def test_a_training_shows_its_steps_or_its_time(budget, expected):
+    console = Console(file=StringIO(), force_terminal=True, width=120)
+    columns = (TextColumn("{task.description} {task.fields[done]}"), TextColumn("{task.fields[note]}"))
+    with Progress(*columns, console=console) as progress:
+        TrainingDisplay(progress)(TrainingUpdate("episodes", 10, 3, {"margin": 0.5}, 0.25, 30.0, budget))
+    shown = console.file.getvalue()
+    assert expected in shown
+    assert "margin 0.500  best valid MRR 0.250" in shown
