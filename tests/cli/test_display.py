@@ -27,10 +27,11 @@ def test_progress_is_silent_where_there_is_no_terminal(capsys):
 
 @pytest.mark.parametrize(("budget", "expected"), [(0.0, "episodes 3/10"), (60.0, "episodes 0:00:30 of 0:01:00")])
 def test_a_training_shows_its_steps_or_its_time(budget, expected):
-    console = Console(file=StringIO(), force_terminal=True, width=120)
+    written = StringIO()
+    console = Console(file=written, force_terminal=True, width=120)
     columns = (TextColumn("{task.description} {task.fields[done]}"), TextColumn("{task.fields[note]}"))
     with Progress(*columns, console=console) as progress:
         TrainingDisplay(progress)(TrainingUpdate("episodes", 10, 3, {"margin": 0.5}, 0.25, 30.0, budget))
-    shown = console.file.getvalue()
+    shown = written.getvalue()
     assert expected in shown
     assert "margin 0.500  best valid MRR 0.250" in shown
