@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import socket
 import sys
 import threading
 import time
@@ -80,6 +81,15 @@ def flags_of(*command: str) -> set[str]:
     return {name for argument in arguments for name in (*argument.names, *argument.negatives)}
 
 
+@dataclass(frozen=True)
+class Running:
+    """A server that a page has started."""
+
+    server: uvicorn.Server
+    thread: threading.Thread
+    port: int
+
+
 @dataclass
 class Reader:
     """Someone who follows a page in the present folder.
@@ -97,7 +107,7 @@ class Reader:
     shorten_code: Callable[[str], str]
     namespace: dict[str, object] = field(default_factory=lambda: {"__name__": "page"})
     output: str = ""
-    servers: list[tuple[uvicorn.Server, threading.Thread]] = field(default_factory=list)
+    servers: list[Running] = field(default_factory=list)
     num_followed: int = 0
 
     def follow(self, page: Path) -> None:
@@ -150,11 +160,12 @@ class Reader:
         command, sys.argv, self.output = sys.argv, before, printed.getvalue()
         assert not code, f"{shlex.join(command)}\n{self.output}\n{complaints.getvalue()}"
 
-    def run_server(self, server: uvicorn.Server) -> None:
+    def run_server(self, server: uvicorn.Server, sockets: list[socket.socket]) -> None:
         """Run a server beside the page until it has been read, in place of `uvicorn.Server.run`."""
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
+        kept = [opened.dup() for opened in sockets]  # the command closes its own when it returns
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve(kept)))
         thread.start()
-        self.servers.append((server, thread))
+        self.servers.append(Running(server, thread, sockets[0].getsockname()[1]))
         while not server.started:
             assert thread.is_alive(), "the server did not start"
             time.sleep(0.01)
@@ -163,7 +174,7 @@ class Reader:
         """Send what `curl -s ADDRESS --json TEXT` sends, to the server that the page has started."""
         silent, address, is_json, body = words
         assert (silent, is_json) == ("-s", "--json")
-        port = self.servers[-1][0].servers[0].sockets[0].getsockname()[1]
+        port = self.servers[-1].port
         url = f"http://{address.replace('localhost:8000', f'127.0.0.1:{port}')}"
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         with urllib.request.urlopen(urllib.request.Request(url, body.encode(), headers), timeout=30) as answer:
@@ -171,9 +182,9 @@ class Reader:
 
     def stop(self) -> None:
         """Stop the servers."""
-        for server, thread in self.servers:
-            server.should_exit = True
-            thread.join()
+        for running in self.servers:
+            running.server.should_exit = True
+            running.thread.join()
 
     def compare(self, shown: str) -> None:
         """Compare what the block before has printed with what the page shows; three dots stand for anything."""

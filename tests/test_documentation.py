@@ -132,7 +132,7 @@ def reader(tmp_path, monkeypatch) -> Iterator[Reader]:
     logger = logging.getLogger("tripleshot")
     level, signals = logger.level, {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     found = Reader(shorten_command, shorten_code)
-    monkeypatch.setattr(uvicorn.Server, "run", lambda server: found.run_server(server))
+    monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: found.run_server(server, sockets))
     with published(home) as remote:
         monkeypatch.setitem(REMOTE, "nell-one", remote)
         yield found
