@@ -56,7 +56,7 @@ def test_verbose_says_what_happens_and_twice_every_detail(run, evidence_run):
     words = ("ask", evidence_run, *EXAMPLES, "--head", "Baku")
     assert run(*words)[2] == ""
     said = run(*words, "--verbose")[2]
-    assert f"info: loaded the run {evidence_run}: evidence, 5-shot" in said
+    assert f"info: loaded evidence, 5-shot, from {evidence_run}" in said
     assert "debug: " not in said
     in_detail = run("-vv", *words)[2]
     assert "debug: " in in_detail

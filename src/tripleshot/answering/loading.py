@@ -1,6 +1,5 @@
 """Runs on disk as predictors: what `train` and `Predictor.save` have written, found again without a trainer."""
 
-import logging
 from pathlib import Path
 
 from tripleshot.answering.predictor import DATA, Predictor
@@ -9,8 +8,6 @@ from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import load_calibration
 from tripleshot.training.runs import RunConfig, load_config, load_run
-
-logger = logging.getLogger(__name__)
 
 
 def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:
@@ -24,8 +21,7 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
     folder = Path(folder)
     config = load_config(folder)
     dataset = data if isinstance(data, FewShotDataset) else _find_dataset(folder, config, data)
-    method, config = load_run(folder, dataset, device, same_data=False)
-    logger.info("loaded the run %s: %s, %d-shot, on %s", folder, config.method, config.shots, dataset.name)
+    method, _ = load_run(folder, dataset, device, same_data=False, config=config)
     return Predictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
 
 

@@ -156,7 +156,11 @@ def _load_vectors(folder: Path, dataset: FewShotDataset) -> Vectors:
 
 
 def load_run(
-    folder: Path, dataset: FewShotDataset, device: str = "cpu", same_data: bool = True
+    folder: Path,
+    dataset: FewShotDataset,
+    device: str = "cpu",
+    same_data: bool = True,
+    config: RunConfig | None = None,
 ) -> tuple[Method, RunConfig]:
     """Return the method of a run, ready to score, and what the run is.
 
@@ -166,8 +170,9 @@ def load_run(
         device: where to compute.
         same_data: refuse any data but those of the training, as an honest evaluation must. Otherwise entities and
             relations are matched by name, and those that are new to the run are counted in an `InputWarning`.
+        config: what the run is, if it has been read already.
     """
-    config = load_config(folder)
+    config = config or load_config(folder)
     if same_data:
         require_same_data(config, dataset)
     elif find_method(config.method).learns:
