@@ -21,3 +21,11 @@ def make_graph(triples: list[tuple[str, str, str]], types: dict[str, str] | None
     typed = [name for name in entities if name in types]
     pairs = EntityTypes.from_pairs(graph.entities.ids(typed), [types[name] for name in typed], len(entities))
     return graph.with_types(pairs)
+
+
+def graph_of_ids(triples: list[tuple[int, int, int]], num_entities: int, num_relations: int) -> KnowledgeGraph:
+    """Make a graph from triples of ids: parallel edges, loops and entities without any triple are welcome."""
+    head_ids, relation_ids, tail_ids = np.array(triples, dtype=np.int32).reshape(-1, 3).T
+    entities = Vocabulary.of("entity", [f"e{number}" for number in range(num_entities)])
+    relations = Vocabulary.of("relation", [f"r{number}" for number in range(num_relations)])
+    return KnowledgeGraph(entities, relations, head_ids, relation_ids, tail_ids)

@@ -46,6 +46,19 @@ def test_a_lookup_keeps_the_shape_of_what_is_asked():
     assert positions[found].tolist() == [1, 0]
 
 
+@given(rows=st.lists(st.lists(st.integers(0, 8), max_size=9), max_size=6), data=st.data())
+def test_a_value_is_found_in_its_own_row_where_it_stands_first(rows, data):
+    rows = [sorted(row) for row in rows]
+    places = st.tuples(st.integers(0, max(len(rows) - 1, 0)), st.integers(-1, 9))
+    asked = data.draw(st.lists(places, max_size=12 if rows else 0))
+    offsets = np.cumsum([0, *map(len, rows)])
+    values = np.array([value for row in rows for value in row], dtype=np.int32)
+    which, wanted = np.array(asked, dtype=np.int64).reshape(-1, 2).T
+    found = arrays.find_in_rows(offsets, values, which, wanted)
+    expected = [offsets[row] + rows[row].index(value) if value in rows[row] else -1 for row, value in asked]
+    assert found.tolist() == expected
+
+
 @given(sizes=st.lists(st.integers(0, 9), max_size=6), count=st.integers(0, 5), seed=st.integers(0, 9))
 def test_numbers_drawn_without_replacement_are_distinct_and_below_the_size(sizes, count, seed):
     sizes = np.array(sizes, dtype=np.int64)

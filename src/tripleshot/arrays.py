@@ -61,6 +61,38 @@ def lookup(sorted_keys: IntArray, asked: IntArray) -> tuple[npt.NDArray[np.int64
     return positions, sorted_keys[positions] == asked
 
 
+def find_in_rows(
+    offsets: npt.NDArray[np.int64], values: IntArray, rows: IntArray, asked: IntArray
+) -> npt.NDArray[np.int64]:
+    """Find each asked value in a row of a CSR layout whose values are sorted within every row.
+
+    All searches go on at the same time, one comparison each at every turn. Nothing but `values` is kept for them: keys
+    that name row and value at once would take eight bytes for every value.
+
+    Args:
+        offsets: shape (num_rows + 1,), where each row starts and ends.
+        values: sorted within a row.
+        rows: shape (n,), the row to look in.
+        asked: shape (n,), the value to look for.
+
+    Returns:
+        shape (n,), where each value stands first in its row; -1 where it is not there.
+    """
+    asked = np.asarray(asked)
+    first, ends = offsets[rows], offsets[np.asarray(rows) + 1]
+    lengths = ends - first
+    for _ in range(int(lengths.max(initial=0)).bit_length()):
+        half = lengths >> 1
+        middle = first + half
+        is_below = (lengths > 0) & (values[np.minimum(middle, len(values) - 1)] < asked)
+        first = np.where(is_below, middle + 1, first)
+        lengths = np.where(is_below, lengths - half - 1, half)
+    if not len(values):
+        return np.full(first.shape, -1)
+    found = (first < ends) & (values[np.minimum(first, len(values) - 1)] == asked)
+    return np.where(found, first, -1)
+
+
 def draw_without_replacement(
     sizes: npt.NDArray[np.int64], count: int, draw_below: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]
 ) -> npt.NDArray[np.int64]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphs import make_graph
+from graphs import graph_of_ids, make_graph
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import Connection, PairIndex, find_connections
@@ -21,11 +21,7 @@ HEADS, TAILS = np.array(PAIRS).T
 
 
 def graph_of(triples):
-    heads, relations, tails = np.array(triples, dtype=np.int32).reshape(-1, 3).T
-    entities = Vocabulary.of("entity", [f"e{number}" for number in range(NUM_ENTITIES)])
-    return KnowledgeGraph(
-        entities, Vocabulary.of("relation", [f"r{n}" for n in range(NUM_RELATIONS)]), heads, relations, tails
-    )
+    return graph_of_ids(triples, NUM_ENTITIES, NUM_RELATIONS)
 
 
 def plain_edges(triples, hidden):

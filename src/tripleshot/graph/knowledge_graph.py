@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tripleshot import arrays
 from tripleshot.arrays import IntArray, frozen
 from tripleshot.errors import InputError
+from tripleshot.graph.edge_blocks import adjacency_blocks, collect
 from tripleshot.graph.types import EntityTypes
 from tripleshot.graph.vocabulary import Vocabulary
 
@@ -33,11 +33,13 @@ class Adjacency:
         offsets: shape (num_entities + 1,), where each entity's edges start and end.
         relations: shape (2 * num_triples,), relation ids; an inverse is the relation's id + num_relations.
         entities: shape (2 * num_triples,), the entity at the other end.
+        degrees: shape (num_entities,), number of edges of each entity.
     """
 
     offsets: npt.NDArray[np.int64]
     relations: npt.NDArray[np.int32]
     entities: npt.NDArray[np.int32]
+    degrees: npt.NDArray[np.int64]
 
     def edges(self, entity: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Return the relations and the neighbors of one entity, as views."""
@@ -89,16 +91,12 @@ class KnowledgeGraph:
     @cached_property
     def adjacency(self) -> Adjacency:
         """Every entity's edges in both directions."""
-        sources = np.stack([self.head_ids, self.tail_ids], axis=1).ravel()
-        offsets, order = arrays.group(sources, self.num_entities)
-        triples = order >> 1
-        relations = self.relation_ids[triples] + (order & 1).astype(np.int32) * np.int32(self.num_relations)
-        return Adjacency(frozen(offsets), frozen(relations), frozen(sources[order ^ 1]))
+        return Adjacency(**collect(adjacency_blocks(self)))
 
-    @cached_property
+    @property
     def degrees(self) -> npt.NDArray[np.int64]:
         """Number of edges of each entity, both directions."""
-        return frozen(np.diff(self.adjacency.offsets))
+        return self.adjacency.degrees
 
     @cached_property
     def num_neighbors(self) -> npt.NDArray[np.int64]:

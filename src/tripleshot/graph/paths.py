@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray
+from tripleshot.graph.edge_blocks import collect, join_pairs, pair_blocks
 from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
-SEVERAL = -2  # stands for the relation of a pair that several relations join
 MAX_CONNECTIONS = 20
 
 
@@ -41,8 +41,15 @@ class CommonNeighbors:
 class PairIndex:
     """Every pair of neighbors once, in both directions, with the relations of the edges between them.
 
-    Memory is some 20 bytes per edge and direction. A relation is hidden for a pair as if its triples, and so their
-    inverses, were not in the graph.
+    A relation is hidden for a pair as if its triples, and so their inverses, were not in the graph.
+
+    Attributes:
+        graph: whose edges these are.
+        rows: shape (num_entities + 1,), where the distinct neighbors of each entity start and end.
+        middles: shape (num_pairs,), the neighbor, in order within a row.
+        edges: shape (num_pairs + 1,), where the relations of each pair start and end.
+        relations: shape (num_edges,), of both directions, by pair and then in file order.
+        sole_relations: shape (num_pairs,), the one relation, whatever its direction, that joins the pair, or `SEVERAL`.
     """
 
     def __init__(self, graph: KnowledgeGraph, pair: tuple[int, int] | None = None) -> None:
@@ -50,29 +57,20 @@ class PairIndex:
 
         Args:
             graph: the edges.
-            pair: the one pair that will be asked about, in either direction: no other edges are sorted.
+            pair: the one pair that will be asked about, in either direction: no other edges are sorted, and `rows` has
+                a row for each of the two alone.
         """
         self.graph = graph
-        self._num_entities = max(graph.num_entities, 1)
         self._entities = None if pair is None else np.unique(pair)
-        num_rows = graph.num_entities if self._entities is None else len(self._entities)
-        rows, relations, others = _all_edges(graph) if self._entities is None else _edges_of(graph, self._entities)
-        keys = rows * self._num_entities + others
-        order = np.argsort(keys, kind="stable")
-        self.relations = relations[order]
-        self._keys, first = np.unique(keys[order], return_index=True)
-        self._edges = np.append(first, len(keys)).astype(np.int64)
-        self._rows = np.searchsorted(self._keys, np.arange(num_rows + 1) * self._num_entities)
-        self._middles = self._keys % self._num_entities
-        self._sole_relations = self._sole_relations_of(first)
-
-    def _sole_relations_of(self, first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the one relation that joins each pair, whatever its direction, or `SEVERAL`."""
-        if not len(first):
-            return np.empty(0, dtype=np.int64)
-        bare = self.graph.base(self.relations).astype(np.int64)
-        least, most = np.minimum.reduceat(bare, first), np.maximum.reduceat(bare, first)
-        return np.where(least == most, least, SEVERAL)
+        if self._entities is None:
+            columns = collect(pair_blocks(graph))
+        else:
+            columns = join_pairs(graph, *_edges_of(graph, self._entities), num_rows=len(self._entities))
+        self.rows: npt.NDArray[np.int64] = columns["rows"]
+        self.middles: npt.NDArray[np.int32] = columns["middles"]
+        self.edges: npt.NDArray[np.int64] = columns["edges"]
+        self.relations: npt.NDArray[np.int32] = columns["relations"]
+        self.sole_relations: npt.NDArray[np.int32] = columns["sole_relations"]
 
     def links(
         self, heads: IntArray, tails: IntArray, hidden: HiddenEdges = HiddenEdges.none()
@@ -85,7 +83,7 @@ class PairIndex:
         """
         rows = self._find(heads, tails)
         found = np.flatnonzero(rows >= 0)
-        positions, places = arrays.expand(self._edges, rows[found])
+        positions, places = arrays.expand(self.edges, rows[found])
         relations = self.relations[positions].astype(np.int64)
         owners = found[places]
         seen = self.graph.base(relations) != hidden.relations_of(owners)
@@ -100,22 +98,22 @@ class PairIndex:
             owners: which of the entities each is next to.
             middles: the neighbor.
         """
-        rows, owners = arrays.expand(self._rows, self._row_of(entities))
-        seen = self._sole_relations[rows] != hidden.relations_of(owners)
-        return owners[seen], self._middles[rows[seen]]
+        rows, owners = arrays.expand(self.rows, self._row_of(entities))
+        seen = self.sole_relations[rows] != hidden.relations_of(owners)
+        return owners[seen], self.middles[rows[seen]].astype(np.int64)
 
     def common(self, heads: IntArray, tails: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> CommonNeighbors:
         """Return the entities that are next to both members of each pair, without the two themselves."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
-        sizes = np.diff(self._rows)
+        sizes = np.diff(self.rows)
         is_turned = sizes[self._row_of(heads)] > sizes[self._row_of(tails)]
         fewer, more = np.where(is_turned, tails, heads), np.where(is_turned, heads, tails)
-        near, owners = arrays.expand(self._rows, self._row_of(fewer))
-        middles = self._middles[near]
+        near, owners = arrays.expand(self.rows, self._row_of(fewer))
+        middles = self.middles[near].astype(np.int64)
         far = self._find(more[owners], middles)
         kept = (far >= 0) & (middles != heads[owners]) & (middles != tails[owners])
         unseen = hidden.relations_of(owners)
-        kept &= (self._sole_relations[near] != unseen) & (self._sole_relations[far] != unseen)
+        kept &= (self.sole_relations[near] != unseen) & (self.sole_relations[far] != unseen)
         owners, middles, near, far = (column[kept] for column in (owners, middles, near, far))
         turned = is_turned[owners]
         return CommonNeighbors(owners, middles, np.where(turned, far, near), np.where(turned, near, far))
@@ -130,9 +128,9 @@ class PairIndex:
             first: relation of the step that leaves the head.
             second: relation of the step that arrives at the tail.
         """
-        starts, ends = self._edges[common.of_heads], self._edges[common.of_tails]
-        widths = self._edges[common.of_tails + 1] - ends
-        lengths = (self._edges[common.of_heads + 1] - starts) * widths
+        starts, ends = self.edges[common.of_heads], self.edges[common.of_tails]
+        widths = self.edges[common.of_tails + 1] - ends
+        lengths = (self.edges[common.of_heads + 1] - starts) * widths
         places = np.repeat(np.arange(len(lengths)), lengths)
         turns = np.arange(len(places)) - (np.cumsum(lengths) - lengths)[places]
         first = self.relations[starts[places] + turns // widths[places]].astype(np.int64)
@@ -143,7 +141,7 @@ class PairIndex:
 
     def first_relations(self, rows: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> npt.NDArray[np.int64]:
         """Return the first relation that joins the pair of each row, -1 if all are hidden."""
-        positions, owners = arrays.expand(self._edges, np.asarray(rows, dtype=np.int64))
+        positions, owners = arrays.expand(self.edges, np.asarray(rows, dtype=np.int64))
         relations = self.relations[positions].astype(np.int64)
         seen = self.graph.base(relations) != hidden.relations_of(owners)
         found, first = np.unique(owners[seen], return_index=True)
@@ -158,8 +156,7 @@ class PairIndex:
 
     def _find(self, first: IntArray, second: IntArray) -> npt.NDArray[np.int64]:
         """Return the row of each pair, -1 where nothing joins the two."""
-        rows, found = arrays.lookup(self._keys, self._row_of(first) * self._num_entities + second)
-        return np.where(found, rows, -1)
+        return arrays.find_in_rows(self.rows, self.middles, self._row_of(first), second)
 
 
 @dataclass(frozen=True)
@@ -195,12 +192,6 @@ def find_connections(
             Connection((out, graph.inverse(back)), (head, middles[place], tail)) for place, out, back in steps[:limit]
         ]
     return tuple(connections[:limit])
-
-
-def _all_edges(graph: KnowledgeGraph) -> tuple[npt.NDArray[np.int64], IntArray, IntArray]:
-    """Return the edges of all entities: whose they are, their relations, and where they lead."""
-    owners = np.repeat(np.arange(graph.num_entities, dtype=np.int64), graph.degrees)
-    return owners, graph.adjacency.relations, graph.adjacency.entities
 
 
 def _edges_of(

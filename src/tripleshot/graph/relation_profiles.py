@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, sum_rows
+from tripleshot.graph.edge_blocks import collect, profile_blocks
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -43,41 +44,61 @@ class Profiles:
         return sum_rows(self.weights[:, None] * others.T[self.relations], self.offsets)
 
 
+@dataclass(frozen=True, eq=False)
+class EdgesByRelation:
+    """Every entity's edges in both directions, sorted by (entity, relation, other entity).
+
+    Attributes:
+        starts: shape (n + 1,), where the edges of each (entity, relation) of `RelationProfiles` start and end.
+        entities: shape (num_edges,), the entity at the other end.
+    """
+
+    starts: npt.NDArray[np.int64]
+    entities: npt.NDArray[np.int32]
+
+
 class RelationProfiles:
-    """How many edges of each relation every entity has, and the profiles made of these counts."""
+    """How many edges of each relation every entity has, and the profiles made of these counts.
+
+    Attributes:
+        graph: whose edges these are.
+        offsets: shape (num_entities + 1,), where the relations of each entity start and end.
+        relations: shape (n,), in order within an entity, inverses past `num_relations`.
+        counts: shape (n,), how many edges of that relation the entity has.
+        rarity: shape (2 * num_relations,), the inverse document frequency of each relation and inverse.
+        edges: the edges themselves in the same order.
+    """
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         """Count the edges of each entity by relation."""
         self.graph = graph
-        self._width = max(2 * graph.num_relations, 1)
-        owners = np.repeat(np.arange(graph.num_entities, dtype=np.int64), graph.degrees)
-        keys = owners * self._width + graph.adjacency.relations
-        self._keys, self._counts = np.unique(keys, return_counts=True)
-        self._relations = self._keys % self._width
-        starts = np.arange(graph.num_entities + 1) * self._width
-        self._offsets = np.searchsorted(self._keys, starts)
-        seen = np.bincount(self._relations, minlength=self._width)
-        self._rarity = np.log((graph.num_entities + 1) / (seen + 1))
+        columns = collect(profile_blocks(graph))
+        self.offsets: npt.NDArray[np.int64] = columns["offsets"]
+        self.relations: npt.NDArray[np.int32] = columns["relations"]
+        self.counts: npt.NDArray[np.int32] = columns["counts"]
+        self.edges = EdgesByRelation(columns["starts"], columns["entities"])
+        seen = np.bincount(self.relations, minlength=2 * graph.num_relations)
+        self.rarity: npt.NDArray[np.float64] = np.log((graph.num_entities + 1) / (seen + 1))
 
     def of(self, entities: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> Profiles:
         """Return the profiles of entities as if hidden relations were not in the graph."""
-        positions, owners = arrays.expand(self._offsets, np.asarray(entities, dtype=np.int64))
-        relations = self._relations[positions]
+        positions, owners = arrays.expand(self.offsets, np.asarray(entities, dtype=np.int64))
+        relations = self.relations[positions].astype(np.int64)
         seen = self.graph.base(relations) != hidden.relations_of(owners)
         relations, owners = relations[seen], owners[seen]
-        counts = self._counts[positions][seen].astype(np.float64)
+        counts = self.counts[positions][seen].astype(np.float64)
         offsets = np.searchsorted(owners, np.arange(len(entities) + 1))
-        weights = np.log1p(counts) * self._rarity[relations]
+        weights = np.log1p(counts) * self.rarity[relations]
         lengths = np.sqrt(sum_rows(np.square(weights)[:, None], offsets)[:, 0])
         return Profiles(offsets, relations, weights / np.maximum(lengths, 1e-9)[owners])
 
     def count(self, entities: IntArray, relations: IntArray | int) -> npt.NDArray[np.int64]:
         """Return how many edges of a relation each entity has."""
-        keys = np.asarray(entities, dtype=np.int64) * self._width + relations
-        if not len(self._keys):
-            return np.zeros(len(keys), dtype=np.int64)
-        places, found = arrays.lookup(self._keys, keys)
-        return np.where(found, self._counts[places], 0)
+        entities = np.asarray(entities, dtype=np.int64)
+        places = arrays.find_in_rows(self.offsets, self.relations, entities, np.broadcast_to(relations, entities.shape))
+        counts = np.zeros(entities.shape, dtype=np.int64)
+        counts[places >= 0] = self.counts[places[places >= 0]]
+        return counts
 
     def degrees(self, entities: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> npt.NDArray[np.int64]:
         """Return the number of edges of each entity as if hidden relations were not in the graph."""

@@ -1,0 +1,134 @@
+"""Edges sorted for the indexes of a graph, a block of entities at a time.
+
+Sorting all edges at once would take several times the memory of the result. A block has a few million edges at most,
+unless one entity has more. What is given block by block is appended in order, in memory or in a file.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tripleshot.arrays import frozen
+
+if TYPE_CHECKING:
+    from tripleshot.graph.knowledge_graph import KnowledgeGraph
+
+EDGES_PER_BLOCK = 1 << 22
+SEVERAL = -2  # stands for the relation of a pair that several relations join
+
+Columns = dict[str, npt.NDArray]
+
+
+def split_rows(offsets: npt.NDArray[np.int64], max_values: int) -> Iterator[tuple[int, int]]:
+    """Cut the rows of a CSR layout into ranges of at most so many values, one row at least."""
+    first, num_rows = 0, len(offsets) - 1
+    while first < num_rows:
+        last = int(np.searchsorted(offsets, offsets[first] + max_values, side="right")) - 1
+        last = min(max(last, first + 1), num_rows)
+        yield first, last
+        first = last
+
+
+def collect(blocks: Iterable[Columns]) -> Columns:
+    """Append the blocks of each column to each other in memory."""
+    parts: dict[str, list[npt.NDArray]] = {}
+    for block in blocks:
+        for name, part in block.items():
+            parts.setdefault(name, []).append(part)
+    return {name: frozen(np.concatenate(column)) for name, column in parts.items()}
+
+
+def adjacency_blocks(graph: "KnowledgeGraph") -> Iterator[Columns]:
+    """Sort the edges by the entity that they leave, in file order: the columns of `Adjacency`, and degrees."""
+    degrees = np.bincount(graph.head_ids, minlength=graph.num_entities)
+    degrees += np.bincount(graph.tail_ids, minlength=graph.num_entities)
+    offsets = np.zeros(graph.num_entities + 1, dtype=np.int64)
+    np.cumsum(degrees, out=offsets[1:])
+    yield {
+        "offsets": offsets,
+        "degrees": degrees,
+        "relations": np.empty(0, dtype=np.int32),
+        "entities": np.empty(0, dtype=np.int32),
+    }
+    for first, last in split_rows(offsets, EDGES_PER_BLOCK):
+        leaving, arriving = (
+            np.flatnonzero((ends >= first) & (ends < last)) for ends in (graph.head_ids, graph.tail_ids)
+        )
+        places = np.concatenate([leaving * 2, arriving * 2 + 1])  # where the edge stands in the file
+        sources = np.concatenate([graph.head_ids[leaving], graph.tail_ids[arriving]])
+        order = np.lexsort([places, sources])
+        relations = np.concatenate(
+            [graph.relation_ids[leaving], graph.relation_ids[arriving] + np.int32(graph.num_relations)]
+        )
+        others = np.concatenate([graph.tail_ids[leaving], graph.head_ids[arriving]])
+        yield {"relations": relations[order], "entities": others[order]}
+
+
+def pair_blocks(graph: "KnowledgeGraph") -> Iterator[Columns]:
+    """Sort the edges by the pairs that they join: the columns of `PairIndex`."""
+    adjacency = graph.adjacency
+    yield join_pairs(graph, *([np.empty(0, dtype=np.int64)] * 3), num_rows=0) | {"edges": np.zeros(1, dtype=np.int64)}
+    num_pairs, num_edges = 0, 0
+    for first, last in split_rows(adjacency.offsets, EDGES_PER_BLOCK):
+        edges = slice(adjacency.offsets[first], adjacency.offsets[last])
+        owners = np.repeat(np.arange(last - first), np.diff(adjacency.offsets[first : last + 1]))
+        columns = join_pairs(graph, owners, adjacency.relations[edges], adjacency.entities[edges], last - first)
+        columns["rows"] = columns["rows"][1:] + num_pairs
+        columns["edges"] = columns["edges"][1:] + num_edges
+        num_pairs, num_edges = num_pairs + len(columns["middles"]), num_edges + len(columns["relations"])
+        yield columns
+
+
+def join_pairs(
+    graph: "KnowledgeGraph",
+    owners: npt.NDArray[np.integer],
+    relations: npt.NDArray[np.integer],
+    others: npt.NDArray[np.integer],
+    num_rows: int,
+) -> Columns:
+    """Sort edges by (owner, other) and put those between the same two together: the columns of `PairIndex`."""
+    num_entities = max(graph.num_entities, 1)
+    keys = owners.astype(np.int64) * num_entities + others
+    order = np.argsort(keys, kind="stable")
+    keys, relations = keys[order], relations[order].astype(np.int32)
+    is_first = np.ones(len(keys), dtype=bool)
+    is_first[1:] = keys[1:] != keys[:-1]
+    first = np.flatnonzero(is_first)
+    pairs = keys[first]
+    sole = np.empty(0, dtype=np.int32)
+    if len(first):
+        bare = graph.base(relations)
+        least, most = np.minimum.reduceat(bare, first), np.maximum.reduceat(bare, first)
+        sole = np.where(least == most, least, np.int32(SEVERAL))
+    return {
+        "rows": np.searchsorted(pairs, np.arange(num_rows + 1) * num_entities).astype(np.int64),
+        "middles": (pairs % num_entities).astype(np.int32),
+        "edges": np.append(first, len(keys)).astype(np.int64),
+        "relations": relations,
+        "sole_relations": sole,
+    }
+
+
+def profile_blocks(graph: "KnowledgeGraph") -> Iterator[Columns]:
+    """Sort the edges by (entity, relation, other): the columns of `RelationProfiles` and `EdgesByRelation`."""
+    adjacency, width = graph.adjacency, max(2 * graph.num_relations, 1)
+    nothing = np.empty(0, dtype=np.int32)
+    zero = np.zeros(1, dtype=np.int64)
+    yield {"offsets": zero, "relations": nothing, "counts": nothing, "starts": zero, "entities": nothing}
+    num_groups, num_edges = 0, 0
+    for first, last in split_rows(adjacency.offsets, EDGES_PER_BLOCK):
+        edges = slice(adjacency.offsets[first], adjacency.offsets[last])
+        owners = np.repeat(np.arange(last - first), np.diff(adjacency.offsets[first : last + 1]))
+        keys, others = owners * width + adjacency.relations[edges], adjacency.entities[edges]
+        order = np.lexsort([others, keys])
+        groups, counts = np.unique(keys[order], return_counts=True)
+        yield {
+            "offsets": np.searchsorted(groups, np.arange(1, last - first + 1) * width) + num_groups,
+            "relations": (groups % width).astype(np.int32),
+            "counts": counts.astype(np.int32),
+            "starts": np.cumsum(counts) + num_edges,
+            "entities": others[order],
+        }
+        num_groups, num_edges = num_groups + len(groups), num_edges + len(others)
