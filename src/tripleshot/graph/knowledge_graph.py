@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tripleshot import arrays
 from tripleshot.arrays import IntArray, frozen
 from tripleshot.errors import InputError
 from tripleshot.graph.edge_blocks import adjacency_blocks, collect
@@ -97,6 +98,16 @@ class KnowledgeGraph:
     def degrees(self) -> npt.NDArray[np.int64]:
         """Number of edges of each entity, both directions."""
         return self.adjacency.degrees
+
+    @cached_property
+    def _rows_by_relation(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        return arrays.group(self.relation_ids, self.num_relations)
+
+    def ends_of(self, relation: int) -> npt.NDArray[np.int32]:
+        """Return the heads and then the tails of the triples of one relation, each as often as it has an edge."""
+        offsets, order = self._rows_by_relation
+        rows = order[offsets[relation] : offsets[relation + 1]]
+        return np.concatenate([self.head_ids[rows], self.tail_ids[rows]])
 
     @cached_property
     def num_neighbors(self) -> npt.NDArray[np.int64]:

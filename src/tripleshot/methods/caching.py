@@ -53,7 +53,7 @@ class EntityCache:
             max_entities: how many codes are kept; when they are full, all are dropped.
         """
         self._encode, self._max_entities = encode, max_entities
-        self._rows = np.full(num_entities, -1, dtype=np.int64)
+        self._num_entities = num_entities
         self._lock = threading.Lock()
         self.clear()
 
@@ -66,21 +66,26 @@ class EntityCache:
         """Return the codes of entities: shape (n, d)."""
         import torch
 
+        table, rows = self.find(entities)
+        return table[torch.from_numpy(rows).to(table.device)]
+
+    def find(self, entities: IntArray) -> "tuple[Tensor, npt.NDArray[np.int32]]":
+        """Return a table of codes, shape (m, d), and the row of each entity in it, shape (n,)."""
         with self._lock:
-            distinct = np.unique(entities)
-            missing = distinct[self._rows[distinct] < 0]
-            if self._size + len(missing) > self._max_entities:
-                self._drop()
-                missing = distinct
-            if len(missing):
+            rows = self._rows[entities]
+            if not rows.all():
+                missing = np.unique(entities[rows == 0])
+                if self._size + len(missing) > self._max_entities:
+                    self._drop()
+                    missing = np.unique(entities)
                 self._append(missing, self._encode(missing))
-            rows = torch.from_numpy(self._rows[entities])
-            return self._table[rows.to(self._table.device)]
+                rows = self._rows[entities]
+            return self._table, rows - 1
 
     def _drop(self) -> None:
         import torch
 
-        self._rows[:] = -1
+        self._rows = np.zeros(self._num_entities, dtype=np.int32)  # 1 + the row; pages never asked for take no memory
         self._size, self._table = 0, torch.empty(0)
 
     def _append(self, entities: IntArray, codes: "Tensor") -> None:
@@ -91,7 +96,7 @@ class EntityCache:
                 larger[: self._size] = self._table[: self._size]
             self._table = larger
         self._table[self._size : end] = codes
-        self._rows[entities] = np.arange(self._size, end)
+        self._rows[entities] = np.arange(self._size, end) + 1
         self._size = end
 
 

@@ -1,51 +1,15 @@
-"""The network over features, and evidence-net on small graphs."""
+"""evidence-net on small graphs."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
-from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings, FeatureScorer
+from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
 from tripleshot.methods.evidence.evidence_net import tiny as tiny_settings
-
-
-def test_features_are_seen_by_how_unusual_they_are():
-    scorer = FeatureScorer(2, 4)
-    scorer.standardize(torch.tensor([[0.0, 10], [2, 30]]))
-    usual = scorer(torch.tensor([1.0, 20]))
-    torch.testing.assert_close(usual, scorer.out(torch.nn.functional.gelu(scorer.hidden.bias)).squeeze())
-
-
-def test_without_a_feature_it_is_as_usual():
-    scorer = FeatureScorer(2, 4)
-    scorer.standardize(torch.tensor([[0.0, 10], [2, 30]]))
-    ignored = scorer(torch.tensor([5.0, 20]), without=torch.tensor([True, False]))
-    torch.testing.assert_close(ignored, scorer(torch.tensor([1.0, 20])))
-
-
-def test_a_feature_that_is_left_out_says_nothing():
-    scorer = FeatureScorer(2, 4, left_out=torch.tensor([True, False]))
-    rows = scorer(torch.tensor([[5.0, 20], [-3, 20], [5, 21]]))
-    assert rows[0] == rows[1] != rows[2]
-
-
-def test_a_feature_that_never_changes_does_no_harm():
-    scorer = FeatureScorer(1, 4)
-    scorer.standardize(torch.ones(8, 1))
-    assert torch.isfinite(scorer(torch.ones(3, 1))).all()
-
-
-def test_contributions_of_groups_add_up_to_the_score():
-    torch.manual_seed(0)
-    scorer, features = FeatureScorer(3, 4), torch.tensor([1.0, -2, 3])
-    added, rest = scorer.contributions(features, torch.tensor([[True, False, False], [False, True, False]]))
-    assert sum(added) + rest == pytest.approx(float(scorer(features).detach()), abs=1e-6)
-    both = torch.tensor([True, True, False])
-    assert rest == pytest.approx(float(scorer(features, both).detach()), abs=1e-6)
 
 
 @pytest.mark.parametrize("kinds", ["link, walk", "link walk", "link,walk"])

@@ -9,8 +9,9 @@ from graphs import make_graph
 from tripleshot.datasets.dataset import Task
 from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, PairEvidence
+from tripleshot.methods.evidence.pair_evidence import TailsByHead
 from tripleshot.methods.evidence.path_rules import mine_path_rules, path_scores
 
 NAMES = [feature.name for feature in FeatureTable().features]
@@ -19,7 +20,8 @@ NAMES = [feature.name for feature in FeatureTable().features]
 def compute(graph, support, heads, tails, hidden=None, text=False):
     index = EvidenceIndex(graph, text)
     examples = index.read_examples(support, HiddenEdges.of(hidden))
-    return FeatureTable(text).compute(PairEvidence(index, examples, heads, tails))
+    asked = TailsByHead.of_matrix(heads, np.asarray(tails)[:, None])
+    return index.compute_features(FeatureTable(text), examples, asked)
 
 
 def named(graph, support, pairs, hidden=None):

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from tripleshot.graph.hidden_edges import HiddenEdges
-from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, PairEvidence
+from tripleshot.methods.evidence.evidence_index import EvidenceIndex
+from tripleshot.methods.evidence.features import FeatureTable
+from tripleshot.methods.evidence.pair_evidence import Joins, TailsByHead
 
 
 def evidence(graph, support, pairs, hidden=None):
     index = EvidenceIndex(graph)
     support, pairs = (graph.entities.ids(np.ravel(names)).reshape(-1, 2) for names in (support, pairs))
-    return PairEvidence(index, index.read_examples(support, HiddenEdges.of(hidden)), *pairs.T)
+    asked = TailsByHead.of_matrix(pairs[:, 0], pairs[:, 1:])
+    return index.measure(index.read_examples(support, HiddenEdges.of(hidden)), asked)
 
 
 def test_examples_are_counted(graph):
@@ -24,7 +27,7 @@ def test_examples_are_counted(graph):
 
 
 def test_links_are_weighed_by_their_relation(graph):
-    found = evidence(graph, [("ann", "reds")], [("cid", "reds"), ("reds", "cid"), ("cid", "north")])
+    found = evidence(graph, [("ann", "reds")], [("cid", "reds"), ("reds", "cid"), ("cid", "north")]).joins
     assert found.num_links.tolist() == [1, 1, 0]
     assert found.link_share.tolist() == [1, 0, 0]
     assert found.link_exclusiveness.tolist() == [1, 0.5, 0]
@@ -32,15 +35,23 @@ def test_links_are_weighed_by_their_relation(graph):
 
 
 def test_common_neighbors_weigh_less_the_more_edges_they_have(graph):
-    found = evidence(graph, [("ann", "reds")], [("ann", "cid"), ("bob", "south"), ("ann", "bob")])
+    found = evidence(graph, [("ann", "reds")], [("ann", "cid"), ("bob", "south"), ("ann", "bob")]).joins
     assert found.common_weight == pytest.approx([1 / 3, 1 / 2, 0])
 
 
 def test_a_hidden_relation_has_no_edges(graph):
     found = evidence(graph, [("ann", "reds")], [("cid", "south")], hidden=graph.relations.id("met"))
-    assert (found.num_links.tolist(), found.head_degrees.tolist(), found.tail_degrees.tolist()) == ([0], [1], [1])
+    degrees = found.head_likeness.degrees.tolist(), found.tail_likeness.degrees.tolist()
+    assert (found.joins.num_links.tolist(), *degrees) == ([0], [1], [1])
 
 
-def test_names_are_not_compared_without_an_index_of_them(graph):
-    with pytest.raises(ValueError, match="without text"):
-        evidence(graph, [("ann", "reds")], [("cid", "reds")]).name_similarity  # noqa: B018
+def test_features_find_every_quantity_by_name(graph):
+    found = evidence(graph, [("ann", "reds")], [("cid", "reds")])
+    quantities, factors = found.quantities(), found.query_quantities()
+    assert all(feature.quantity in quantities and feature.factor in factors for feature in FeatureTable().features)
+
+
+def test_nothing_joins_pairs_without_evidence():
+    nothing = Joins.nothing(3)
+    assert nothing.block.shape == (7, 3)
+    assert not nothing.block.any()

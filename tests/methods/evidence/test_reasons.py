@@ -1,6 +1,6 @@
 """Evidence in words."""
 
-from tripleshot.methods.evidence.pair_evidence import EvidenceIndex
+from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.reasons import describe_evidence
 
 

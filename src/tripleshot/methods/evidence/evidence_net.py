@@ -1,26 +1,28 @@
 """`evidence-net`: a network that weighs evidence for a tail, learned over many relations to serve an unseen one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler, Regime
 from tripleshot.methods.caching import SupportCache, in_batches
+from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, Examples, PairEvidence
+from tripleshot.methods.evidence.pair_evidence import Examples, TailsByHead
 from tripleshot.methods.evidence.reasons import describe_evidence
+from tripleshot.methods.evidence.scoring import FeatureScorer, QuestionScorer
 from tripleshot.methods.losses import listwise_loss
 from tripleshot.methods.protocol import Reason
 from tripleshot.methods.settings import TrainingSettings, count, setting, share
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
 
-MAX_PAIRS = 16_384  # whose features are computed at once; it bounds memory
+MAX_PAIRS = 65_536  # scored at once; it bounds memory
 NUM_SAMPLED = 64  # episodes that mean and deviation of the features are taken from
 
 
@@ -70,62 +72,6 @@ def tiny() -> EvidenceNetSettings:
     return EvidenceNetSettings(batch_size=16, num_negatives=16, steps=20, validate_every=10)
 
 
-class FeatureScorer(nn.Module):
-    """A network of one hidden layer over the features of a pair, which it sees by how unusual they are."""
-
-    mean: Tensor
-    deviation: Tensor
-
-    def __init__(self, num_features: int, width: int, left_out: Tensor | None = None) -> None:
-        """Start at random; `standardize` has to be told what features look like.
-
-        Args:
-            num_features: per pair.
-            width: of the hidden layer.
-            left_out: shape (num_features,), true for those that are never looked at (ablation).
-        """
-        super().__init__()
-        self.left_out = left_out
-        self.hidden = nn.Linear(num_features, width)
-        self.out = nn.Linear(width, 1, bias=False)
-        self.register_buffer("mean", torch.zeros(num_features))
-        self.register_buffer("deviation", torch.ones(num_features))
-
-    def standardize(self, features: Tensor) -> None:
-        """Take mean and deviation from a sample of pairs, shape (n, num_features)."""
-        self.mean.copy_(features.mean(0))
-        self.deviation.copy_(features.std(0).clamp(min=1e-3))
-
-    def forward(self, features: Tensor, without: Tensor | None = None) -> Tensor:
-        """Score pairs by their features, shape (..., num_features), as if those in `without` had their mean."""
-        standardized = (features - self.mean) / self.deviation
-        for ignored in (self.left_out, without):
-            if ignored is not None:
-                standardized = standardized * ~ignored.to(standardized.device)
-        return self.out(functional.gelu(self.hidden(standardized))).squeeze(-1)
-
-    @torch.inference_mode()
-    def contributions(self, features: Tensor, groups: Tensor) -> tuple[list[float], float]:
-        """Split the score of one pair among groups of features.
-
-        Groups are taken away one after the other, in their order and in the opposite one, and the mean of both counts:
-        a Shapley value over two orders, so that what two groups say together is divided equally.
-
-        Args:
-            features: shape (num_features,).
-            groups: shape (number of groups, num_features), true for the features of a group.
-
-        Returns:
-            added: what each group adds to the score.
-            rest: the score without any of them; with what is added it is the whole score.
-        """
-        nothing = torch.zeros_like(groups[:1])
-        orders = (torch.cat([nothing, order.cumsum(0).bool()]) for order in (groups, groups.flip(0)))
-        scores = [self(features.expand(len(without), -1), without).double().cpu() for without in orders]
-        added = (-scores[0].diff() - scores[1].diff().flip(0)) / 2
-        return added.tolist(), float(scores[0][-1])
-
-
 class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
     """Weighs what joins two entities: links, paths, walks, examples, similarity.
 
@@ -146,6 +92,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
         self.index = EvidenceIndex(self.graph, settings.text)
         self.table = FeatureTable(settings.text)
         self._examples: SupportCache[Examples] = SupportCache()
+        self._scorers: SupportCache[Callable[[int, IntArray], FloatArray]] = SupportCache()
         left_out = torch.from_numpy(self.table.columns_of(*settings.left_out))
         torch.manual_seed(settings.seed)
         self.module = FeatureScorer(len(self.table), settings.hidden_width, left_out).to(self.device)
@@ -179,27 +126,37 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
         found = []
         for episode in episodes:
             tails = np.concatenate([episode.queries[:, 1:], episode.negatives], axis=1)
-            heads = np.broadcast_to(episode.queries[:, :1], tails.shape)
             examples = self.index.read_examples(episode.support, episode.hidden)
-            pairs = PairEvidence(self.index, examples, heads.ravel(), tails.ravel())
-            found.append(self.table.compute(pairs).reshape(*tails.shape, -1))
+            asked = TailsByHead.of_matrix(episode.queries[:, 0], tails)
+            features = self.index.compute_features(self.table, examples, asked, torch.get_num_threads())
+            found.append(features.reshape(*tails.shape, -1))
         return torch.from_numpy(np.stack(found)).to(self.device)
 
-    @torch.inference_mode()
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score tails by what speaks for each."""
+        """Score tails by what speaks for each, a bounded number at a time."""
         self.module.eval()
-        features = torch.from_numpy(self.features(support, head, tails)).to(self.device)
-        return self.module(features).cpu().numpy()
+        scorer = self._scorers.get(support, lambda: self._make_scorer(support))
+        found = [scorer(head, batch) for batch in in_batches(tails, MAX_PAIRS)]
+        return np.concatenate([np.empty(0, dtype=np.float32), *found])
+
+    def _make_scorer(self, support: IntArray) -> Callable[[int, IntArray], FloatArray]:
+        """Return what scores the tails of a head: the kernel, or the network on all features."""
+        kernel = self.index.kernel
+        if kernel is None or self.settings.text or self.device.type != "cpu":
+            return lambda head, tails: self._score_plainly(support, head, tails)
+        return QuestionScorer(self.index, kernel, self.table, self.module, self._read(support)).score
+
+    @torch.inference_mode()
+    def _score_plainly(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
+        return self.module(torch.from_numpy(self.features(support, head, tails)).to(self.device)).cpu().numpy()
+
+    def clear_cache(self) -> None:
+        """Drop what was computed with weights that have changed since."""
+        self._scorers.clear()
 
     def features(self, support: IntArray, head: int, tails: IntArray) -> npt.NDArray[np.float32]:
-        """Return the features of tails, shape (n, number of features), a bounded number of pairs at a time."""
-        examples = self._read(support)
-        found = [
-            self.table.compute(PairEvidence(self.index, examples, np.full(len(batch), head), batch))
-            for batch in in_batches(tails, MAX_PAIRS)
-        ]
-        return np.concatenate([np.empty((0, len(self.table)), dtype=np.float32), *found])
+        """Return the features of tails, shape (n, number of features)."""
+        return self.index.compute_features(self.table, self._read(support), TailsByHead.of(head, tails))
 
     def _read(self, support: IntArray) -> Examples:
         """Look at examples once for all queries."""

@@ -1,130 +1,111 @@
 """The one table of features: numbers that describe a pair of head and tail, by name and kind of evidence.
 
 Its order is that of the columns that a network is trained on. Groups are what reasons speak of and ablations leave out.
+A feature is data, not code, so that arrays and the kernel in `native` compute it alike.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tripleshot.errors import InputError, did_you_mean
-from tripleshot.methods.evidence.pair_evidence import PairEvidence
+from tripleshot.methods.evidence.pair_evidence import AskedEvidence
 
 QUERY = "query"  # the group of what is the same for all tails of a query, and so no evidence for any of them
 TEXT = "text"
+ALWAYS = "always"
+
+Transform = Literal["value", "positive", "logarithm"]
+"""What is taken of a quantity q: q itself, whether it is above 0, or log(1 + q)."""
+
+
+Scope = Literal["pair", "tail", "query"]
+"""What a feature depends on beside the examples: head and tail, the tail alone, or the head alone. One of the pair is 0
+for a tail that nothing joins to the head, unless it is the tail of an example or has a neighbor in common with one."""
+
+OF_TAILS = ("tail_share", "tail_is_head", "mean_similarity", "largest_similarity", "shared_by_degree", "shared_share")
+OF_HEADS = ("head_is_head", "head_is_tail", "log_head_degree")
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A number that describes a pair.
+    """A number that describes a pair: a quantity of the pair, transformed, times a quantity of the query.
 
     Attributes:
         name: what it says.
         group: the kind of evidence that it belongs to, or `QUERY`.
-        compute: returns it for n pairs, shape (n,), a number or a truth value each.
+        quantity: one of `AskedEvidence.quantities`.
+        transform: what is taken of it.
+        scale: what it is multiplied by before.
+        factor: one of `AskedEvidence.query_quantities`.
     """
 
     name: str
     group: str
-    compute: Callable[[PairEvidence], npt.NDArray[Any]]
+    quantity: str
+    transform: Transform = "value"
+    scale: float = 1.0
+    factor: str = ALWAYS
+
+    @property
+    def scope(self) -> Scope:
+        """What it depends on."""
+        if self.group == QUERY:
+            return "query"
+        return "tail" if self.quantity in OF_TAILS and self.factor not in OF_HEADS else "pair"
 
 
 FEATURES = (
-    Feature("linked", "link", lambda pairs: pairs.is_linked),
-    Feature("log of the number of links", "link", lambda pairs: np.log1p(pairs.num_links)),
-    Feature("share of examples with such a link", "link", lambda pairs: pairs.link_share),
-    Feature("exclusiveness of the link", "link", lambda pairs: pairs.link_exclusiveness),
-    Feature("rarity of the link's relation", "link", lambda pairs: pairs.link_rarity),
-    Feature("linked, as examples are", "link", lambda pairs: pairs.is_linked * pairs.examples.linked_share),
-    Feature("linked, as no example is", "link", lambda pairs: pairs.is_linked * (pairs.examples.linked_share == 0)),
-    Feature("log of path weights", "path", lambda pairs: np.log1p(pairs.path_weight)),
-    Feature("a path that examples share", "path", lambda pairs: pairs.path_weight > 0),
-    Feature("a common neighbor", "common", lambda pairs: pairs.common_weight > 0),
-    Feature("log of common neighbors", "common", lambda pairs: np.log1p(10 * pairs.common_weight)),
+    Feature("linked", "link", "num_links", "positive"),
+    Feature("log of the number of links", "link", "num_links", "logarithm"),
+    Feature("share of examples with such a link", "link", "link_share"),
+    Feature("exclusiveness of the link", "link", "link_exclusiveness"),
+    Feature("rarity of the link's relation", "link", "link_rarity"),
+    Feature("linked, as examples are", "link", "num_links", "positive", factor="linked_share"),
+    Feature("linked, as no example is", "link", "num_links", "positive", factor="is_unlinked"),
+    Feature("log of path weights", "path", "path_weight", "logarithm"),
+    Feature("a path that examples share", "path", "path_weight", "positive"),
+    Feature("a common neighbor", "common", "common_weight", "positive"),
+    Feature("log of common neighbors", "common", "common_weight", "logarithm", 10),
+    Feature("a common neighbor, as examples have", "common", "common_weight", "positive", factor="common_share"),
+    Feature("a walk of three steps", "walk", "walk_weight", "positive"),
+    Feature("log of walks of three steps", "walk", "walk_weight", "logarithm", 100),
+    Feature("log of walks of three steps, by the tail's degree", "walk", "walk_by_degree", "logarithm", 100),
+    Feature("share of examples with the tail", "support", "tail_share"),
+    Feature("tail of an example", "support", "tail_share", "positive"),
+    Feature("share of examples with the tail, by different tails", "support", "tail_share", factor="distinct_tails"),
+    Feature("tail of an example, by repeated tails", "support", "tail_share", "positive", factor="repeated_tails"),
+    Feature("share of examples with the tail, if the head is in one", "support", "tail_share", factor="head_is_head"),
+    Feature("tail of an example with a similar head", "support", "similar_head"),
+    Feature("tail of an example whose head has the same neighbors", "support", "same_neighbors"),
+    Feature("head of an example", "support", "tail_is_head"),
+    Feature("mean similarity to tails", "similarity", "mean_similarity"),
+    Feature("largest similarity to a tail", "similarity", "largest_similarity"),
     Feature(
-        "a common neighbor, as examples have",
-        "common",
-        lambda pairs: (pairs.common_weight > 0) * pairs.examples.common_share,
+        "log of neighbors in common with tails, by the tail's degree", "similarity", "shared_by_degree", "logarithm", 10
     ),
-    Feature("a walk of three steps", "walk", lambda pairs: pairs.walk_weight > 0),
-    Feature("log of walks of three steps", "walk", lambda pairs: np.log1p(100 * pairs.walk_weight)),
-    Feature(
-        "log of walks of three steps, by the tail's degree",
-        "walk",
-        lambda pairs: np.log1p(100 * pairs.walk_weight / np.sqrt(pairs.tail_degrees)),
-    ),
-    Feature("share of examples with the tail", "support", lambda pairs: pairs.tail_share),
-    Feature("tail of an example", "support", lambda pairs: pairs.tail_share > 0),
-    Feature(
-        "share of examples with the tail, by different tails",
-        "support",
-        lambda pairs: pairs.tail_share * pairs.examples.distinct_tails,
-    ),
-    Feature(
-        "tail of an example, by repeated tails",
-        "support",
-        lambda pairs: (pairs.tail_share > 0) * (1 - pairs.examples.distinct_tails),
-    ),
-    Feature(
-        "share of examples with the tail, if the head is in one",
-        "support",
-        lambda pairs: pairs.tail_share * pairs.is_example(pairs.heads, 0),
-    ),
-    Feature(
-        "tail of an example with a similar head",
-        "support",
-        lambda pairs: (pairs.tail_matches * pairs.head_similarity).max(axis=1, initial=0),
-    ),
-    Feature(
-        "tail of an example whose head has the same neighbors",
-        "support",
-        lambda pairs: (pairs.tail_matches * pairs.shared_with_heads).max(axis=1, initial=0),
-    ),
-    Feature("head of an example", "support", lambda pairs: pairs.is_example(pairs.tails, 0)),
-    Feature("mean similarity to tails", "similarity", lambda pairs: pairs.tail_similarity.mean(axis=1)),
-    Feature("largest similarity to a tail", "similarity", lambda pairs: pairs.tail_similarity.max(axis=1, initial=0)),
-    Feature(
-        "log of neighbors in common with tails, by the tail's degree",
-        "similarity",
-        lambda pairs: np.log1p(10 * pairs.shared_with_tails.mean(axis=1) / np.sqrt(pairs.tail_degrees)),
-    ),
-    Feature(
-        "share of tails with a neighbor in common",
-        "similarity",
-        lambda pairs: (pairs.shared_with_tails > 0).mean(axis=1),
-    ),
-    Feature(
-        "a neighbor in common with the tail of a similar head",
-        "similarity",
-        lambda pairs: pairs.shared_by_similarity > 0,
-    ),
+    Feature("share of tails with a neighbor in common", "similarity", "shared_share"),
+    Feature("a neighbor in common with the tail of a similar head", "similarity", "shared_by_similarity", "positive"),
     Feature(
         "log of neighbors in common with the tail of a similar head",
         "similarity",
-        lambda pairs: np.log1p(10 * pairs.shared_by_similarity),
+        "shared_by_similarity",
+        "logarithm",
+        10,
     ),
-    Feature("similarity of the names of head and tail", TEXT, lambda pairs: pairs.name_similarity),
-    Feature(
-        "largest similarity to the name of a tail",
-        TEXT,
-        lambda pairs: pairs.tail_name_similarity.max(axis=1, initial=0),
-    ),
-    Feature("mean similarity to the names of tails", TEXT, lambda pairs: pairs.tail_name_similarity.mean(axis=1)),
-    Feature(
-        "similarity to the name of a tail whose head has a similar name",
-        TEXT,
-        lambda pairs: (pairs.head_name_similarity * pairs.tail_name_similarity).max(axis=1, initial=0),
-    ),
-    Feature("share of linked examples", QUERY, lambda pairs: pairs.repeat(pairs.examples.linked_share)),
-    Feature("share of examples with a common neighbor", QUERY, lambda pairs: pairs.repeat(pairs.examples.common_share)),
-    Feature("different tails per example", QUERY, lambda pairs: pairs.repeat(pairs.examples.distinct_tails)),
-    Feature("different heads per example", QUERY, lambda pairs: pairs.repeat(pairs.examples.distinct_heads)),
-    Feature("the head is the head of an example", QUERY, lambda pairs: pairs.is_example(pairs.heads, 0)),
-    Feature("the head is the tail of an example", QUERY, lambda pairs: pairs.is_example(pairs.heads, 1)),
-    Feature("log of the head's degree", QUERY, lambda pairs: np.log1p(pairs.head_degrees)),
+    Feature("similarity of the names of head and tail", TEXT, "name_similarity"),
+    Feature("largest similarity to the name of a tail", TEXT, "largest_name_similarity"),
+    Feature("mean similarity to the names of tails", TEXT, "mean_name_similarity"),
+    Feature("similarity to the name of a tail whose head has a similar name", TEXT, "name_by_similarity"),
+    Feature("share of linked examples", QUERY, "one", factor="linked_share"),
+    Feature("share of examples with a common neighbor", QUERY, "one", factor="common_share"),
+    Feature("different tails per example", QUERY, "one", factor="distinct_tails"),
+    Feature("different heads per example", QUERY, "one", factor="distinct_heads"),
+    Feature("the head is the head of an example", QUERY, "one", factor="head_is_head"),
+    Feature("the head is the tail of an example", QUERY, "one", factor="head_is_tail"),
+    Feature("log of the head's degree", QUERY, "one", factor="log_head_degree"),
 )
 
 
@@ -152,6 +133,28 @@ class FeatureTable:
                 raise InputError(f"there is no evidence of the kind {group!r}{did_you_mean(group, list(self.groups))}")
         return np.array([feature.group in groups for feature in self.features])
 
-    def compute(self, pairs: PairEvidence) -> npt.NDArray[np.float32]:
+    def columns_in(self, scope: Scope) -> npt.NDArray[np.int64]:
+        """Return which features depend on a pair, on a tail or on a query."""
+        return np.flatnonzero([feature.scope == scope for feature in self.features])
+
+    def factors(self, evidence: AskedEvidence) -> npt.NDArray[np.float32]:
+        """Return what each feature is multiplied by for each head: shape (h, len(self))."""
+        found = evidence.query_quantities()
+        return np.stack([found[feature.factor] for feature in self.features], axis=1).astype(np.float32)
+
+    def compute(self, evidence: AskedEvidence) -> npt.NDArray[np.float32]:
         """Return the features of n pairs, shape (n, len(self))."""
-        return np.stack([feature.compute(pairs) for feature in self.features], axis=1).astype(np.float32)
+        found = evidence.quantities()
+        columns = [transform(found[feature.quantity] * feature.scale, feature.transform) for feature in self.features]
+        return np.stack(columns, axis=1).astype(np.float32) * self.factors(evidence)[evidence.asked.rows]
+
+
+def transform(values: npt.NDArray[np.float64], kind: Transform) -> npt.NDArray[np.float64]:
+    """Return what a feature takes of a quantity."""
+    match kind:
+        case "value":
+            return values
+        case "positive":
+            return (values > 0).astype(np.float64)
+        case "logarithm":
+            return np.log1p(values)

@@ -1,27 +1,25 @@
-"""What is known about pairs of head and tail, measured once per batch: the quantities that features are made of.
+"""What is known about pairs of head and tail: the quantities that features are made of.
 
 Everything is computed from the background graph and the examples alone, and for a pair by itself: it does not depend on
 which other tails are asked about. In training a background relation can be hidden as if it were not in the graph.
+`plain_evidence` measures it pair by pair, `native` by propagation.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import IntArray
 from tripleshot.graph.hidden_edges import HiddenEdges
-from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.paths import CommonNeighbors, PairIndex
-from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.graph.trigrams import NameTrigrams
-from tripleshot.methods.evidence.path_rules import PathRules, find_joining_paths, mine_path_rules
-from tripleshot.methods.evidence.walks import ThreeStepWalks
+from tripleshot.methods.evidence.path_rules import PathRules
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
+
+NOBODY = -1  # a head that is nobody's, where only tails are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +31,8 @@ class Examples:
         hidden: edges that are not seen.
         rules: paths that join examples.
         link_shares: shape (2 * num_relations,), the share of examples joined by each relation.
-        head_profiles: shape (K, 2 * num_relations), the relations of each example's head.
-        tail_profiles: shape (K, 2 * num_relations), the relations of each example's tail.
+        head_profiles: shape (2 * num_relations, K), the relations of each example's head.
+        tail_profiles: shape (2 * num_relations, K), the relations of each example's tail.
         linked_share: share of examples that some edge joins.
         common_share: share of examples with a common neighbor.
         distinct_tails: number of different tails per example.
@@ -53,202 +51,165 @@ class Examples:
     distinct_heads: float
 
 
-class EvidenceIndex:
-    """A graph, indexed by pairs of neighbors and by the relations of every entity; with text also by names."""
-
-    def __init__(self, graph: KnowledgeGraph, text: bool = False) -> None:
-        """Build the indexes."""
-        self.graph = graph
-        self.names = NameTrigrams.of(graph.entities) if text else None
-        self.pairs = PairIndex(graph)
-        self.profiles = RelationProfiles(graph)
-        self.walks = ThreeStepWalks(graph, self.pairs, self.profiles)
-        self.relation_rarity = 1 / np.log(graph.relation_counts() + 2.0)
-
-    def read_examples(self, support: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> Examples:
-        """Look at the examples of a relation once for all queries."""
-        support = np.asarray(support, dtype=np.int64)
-        heads, tails = support.T
-        shots, width = len(support), 2 * self.graph.num_relations
-        links, common = self.pairs.links(heads, tails, hidden), self.pairs.common(heads, tails, hidden)
-        owners, relations = links
-        joined = np.unique(owners * width + relations) % max(width, 1)
-        head_profiles, tail_profiles = (
-            self.profiles.of(ends, hidden).dense(self.graph.num_relations) for ends in (heads, tails)
-        )
-        return Examples(
-            support=support,
-            hidden=hidden,
-            rules=mine_path_rules(self.graph, support, hidden, find_joining_paths(self.pairs, links, common, hidden)),
-            link_shares=np.bincount(joined, minlength=width) / shots,
-            head_profiles=head_profiles,
-            tail_profiles=tail_profiles,
-            linked_share=len(np.unique(owners)) / shots,
-            common_share=len(np.unique(common.owners)) / shots,
-            distinct_tails=len(np.unique(tails)) / shots,
-            distinct_heads=len(np.unique(heads)) / shots,
-        )
-
-    def weigh_common(self, common: CommonNeighbors, num_pairs: int, hidden: HiddenEdges) -> Floats:
-        """Add up the common neighbors of each pair, shape (num_pairs,); one with many edges says little."""
-        degrees = self.profiles.degrees(common.middles, hidden)
-        return np.bincount(common.owners, 1 / np.maximum(degrees, 1), minlength=num_pairs).astype(np.float64)
-
-
-class PairEvidence:
-    """What speaks for n tails; each quantity is measured when a feature first asks for it.
+@dataclass(frozen=True, eq=False)
+class TailsByHead:
+    """Heads, each with the tails that are asked about, end to end; contiguous int64, as the kernel reads them.
 
     Attributes:
-        index: of the graph.
-        examples: of the relation that is asked about.
-        heads: shape (n,).
+        heads: shape (h,).
+        offsets: shape (h + 1,), where the tails of each head start and end.
         tails: shape (n,).
     """
 
-    def __init__(self, index: EvidenceIndex, examples: Examples, heads: IntArray, tails: IntArray) -> None:
-        """Measure nothing yet."""
-        self.index, self.examples, self.hidden = index, examples, examples.hidden
-        self.heads, self.tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
+    heads: Integers
+    offsets: Integers
+    tails: Integers
 
-    def repeat(self, value: float) -> Floats:
-        """Return a number that is the same for all pairs, once for each."""
-        return np.full(len(self.heads), value)
+    @classmethod
+    def of(cls, head: int, tails: IntArray) -> "TailsByHead":
+        """Ask about the tails of one head."""
+        return cls(np.array([head]), np.array([0, len(tails)]), np.ascontiguousarray(tails, dtype=np.int64))
 
-    @cached_property
-    def _links(self) -> tuple[Integers, Integers]:
-        return self.index.pairs.links(self.heads, self.tails, self.hidden)
-
-    @cached_property
-    def _common(self) -> CommonNeighbors:
-        return self.index.pairs.common(self.heads, self.tails, self.hidden)
-
-    @cached_property
-    def num_links(self) -> Integers:
-        """Number of edges between head and tail."""
-        return np.bincount(self._links[0], minlength=len(self.heads))
+    @classmethod
+    def of_matrix(cls, heads: IntArray, tails: IntArray) -> "TailsByHead":
+        """Ask about as many tails of each head: shape (h, m)."""
+        rows, columns = tails.shape
+        return cls(np.ascontiguousarray(heads, np.int64), np.arange(rows + 1) * columns, tails.astype(np.int64).ravel())
 
     @property
-    def is_linked(self) -> Booleans:
-        """Whether some edge joins head and tail."""
-        return self.num_links > 0
+    def rows(self) -> Integers:
+        """Which head each tail belongs to, shape (n,)."""
+        return np.repeat(np.arange(len(self.heads)), np.diff(self.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class Joins:
+    """What joins head and tail of n pairs, shape (n,) each; 0 where nothing does.
+
+    Attributes:
+        num_links: number of edges between the two.
+        link_share: largest share of examples that are joined by the relation of one of the links.
+        link_exclusiveness: largest 1 / (the head's edges of the link's relation) among the links.
+        link_rarity: largest rarity in the graph of the relation of one of the links.
+        path_weight: sum of the weights of the examples' rules that join the two.
+        common_weight: weight of the entities next to both.
+        walk_weight: weight of the walks of three steps from head to tail.
+    """
+
+    num_links: Floats
+    link_share: Floats
+    link_exclusiveness: Floats
+    link_rarity: Floats
+    path_weight: Floats
+    common_weight: Floats
+    walk_weight: Floats
+
+    @classmethod
+    def nothing(cls, num_pairs: int) -> "Joins":
+        """Return that nothing joins any pair."""
+        return cls(*np.zeros((len(fields(cls)), num_pairs)))
 
     @property
-    def link_share(self) -> Floats:
-        """Largest share of examples that are joined by the relation of one of the links."""
-        return self._best_link(self.examples.link_shares[self._links[1]])
+    def block(self) -> Floats:
+        """All of them in the order of their fields, one row each: shape (7, n)."""
+        rows = [getattr(self, field.name) for field in fields(self)]
+        base = rows[0].base
+        return base if isinstance(base, np.ndarray) and base.shape == (len(rows), len(rows[0])) else np.stack(rows)
 
-    @property
-    def link_exclusiveness(self) -> Floats:
-        """Largest 1 / (the head's edges of the link's relation) among the links."""
-        owners, relations = self._links
-        return self._best_link(1 / np.maximum(self.index.profiles.count(self.heads[owners], relations), 1))
 
-    @property
-    def link_rarity(self) -> Floats:
-        """Largest rarity in the graph of the relation of one of the links."""
-        return self._best_link(self.index.relation_rarity[self.index.graph.base(self._links[1])])
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """How much n entities are like the heads, or the tails, of K examples.
 
-    def _best_link(self, values: Floats) -> Floats:
-        """Return the largest value among the links of each pair, 0 for a pair without."""
-        largest = np.zeros(len(self.heads))
-        np.maximum.at(largest, self._links[0], values)
-        return largest
+    Attributes:
+        degrees: shape (n,), number of edges of the entity.
+        similarity: shape (K, n), cosine of its relations with those of each example's entity.
+        shared: shape (K, n), weight of the neighbors that it has in common with each example's entity.
+    """
 
-    @cached_property
-    def path_weight(self) -> Floats:
-        """Sum of the weights of the examples' rules that join head and tail."""
-        joining = find_joining_paths(self.index.pairs, self._links, self._common, self.hidden)
-        return self.examples.rules.weigh(joining, len(self.heads))
+    degrees: Integers
+    similarity: Floats
+    shared: Floats
 
-    @cached_property
-    def common_weight(self) -> Floats:
-        """Weight of the entities next to both head and tail."""
-        return self.index.weigh_common(self._common, len(self.heads), self.hidden)
+    @classmethod
+    def nothing(cls, num_entities: int, num_examples: int) -> "Likeness":
+        """Return that no entity is like those of any example."""
+        return cls(np.zeros(num_entities, np.int64), *np.zeros((2, num_examples, num_entities)))
 
-    @cached_property
-    def walk_weight(self) -> Floats:
-        """Weight of the walks of three steps from head to tail."""
-        return self.index.walks.weigh(self.heads, self.tails, self.hidden)
+    def take(self, rows: IntArray) -> "Likeness":
+        """Return the entities at these places."""
+        return Likeness(self.degrees[rows], self.similarity[:, rows], self.shared[:, rows])
 
-    @cached_property
-    def tail_degrees(self) -> Integers:
-        """Number of edges of the tail, at least 1."""
-        return np.maximum(self.index.profiles.degrees(self.tails, self.hidden), 1)
 
-    @property
-    def head_degrees(self) -> Integers:
-        """Number of edges of the head."""
-        return self.index.profiles.degrees(self.heads, self.hidden)
+@dataclass(frozen=True, eq=False)
+class AskedEvidence:
+    """What was measured about heads and the tails that are asked about.
 
-    @cached_property
-    def tail_matches(self) -> Booleans:
-        """Whether the tail is that of each example, shape (n, K)."""
-        return self.examples.support[:, 1] == self.tails[:, None]
+    Attributes:
+        examples: of the relation that is asked about.
+        asked: h heads with n tails in all.
+        joins: what joins the heads to their tails, n pairs.
+        head_likeness: of the h heads to those of the examples.
+        tail_likeness: of the n tails to those of the examples.
+        names: of all entities; None if names are not looked at.
+    """
 
-    @cached_property
-    def tail_share(self) -> Floats:
-        """Share of the examples that have the tail."""
-        return self.tail_matches.mean(axis=1)
+    examples: Examples
+    asked: TailsByHead
+    joins: Joins
+    head_likeness: Likeness
+    tail_likeness: Likeness
+    names: NameTrigrams | None = None
 
-    def is_example(self, entities: Integers, end: int) -> Booleans:
-        """Tell which entities are the head (0) or the tail (1) of some example, shape (n,)."""
-        return (self.examples.support[:, end] == entities[:, None]).any(axis=1)
+    def quantities(self) -> dict[str, Floats]:
+        """Return what features are made of, by name, shape (n,) each; the kernel in `native` computes the same."""
+        rows, tails, support = self.asked.rows, self.asked.tails, self.examples.support
+        heads, like = self.head_likeness.take(rows), self.tail_likeness
+        is_tail = support[:, 1, None] == tails
+        root = np.sqrt(np.maximum(like.degrees, 1))
+        found = {field.name: getattr(self.joins, field.name) for field in fields(self.joins)}
+        found |= {
+            "walk_by_degree": self.joins.walk_weight / root,
+            "tail_share": is_tail.mean(axis=0),
+            "tail_is_head": (support[:, 0, None] == tails).any(axis=0).astype(np.float64),
+            "similar_head": (is_tail * heads.similarity).max(axis=0, initial=0),
+            "same_neighbors": (is_tail * heads.shared).max(axis=0, initial=0),
+            "mean_similarity": like.similarity.mean(axis=0),
+            "largest_similarity": like.similarity.max(axis=0, initial=0),
+            "shared_by_degree": like.shared.mean(axis=0) / root,
+            "shared_share": (like.shared > 0).mean(axis=0),
+            "shared_by_similarity": (like.shared * heads.similarity).max(axis=0, initial=0),
+            "one": np.ones(len(tails)),
+        }
+        return found if self.names is None else found | self._name_quantities(self.names)
 
-    @cached_property
-    def head_similarity(self) -> Floats:
-        """Cosine of the head's relations with those of each example's head, shape (n, K)."""
-        return self._similarity(self.heads, self.examples.head_profiles)
+    def _name_quantities(self, names: NameTrigrams) -> dict[str, Floats]:
+        heads, tails, support = self.asked.heads[self.asked.rows], self.asked.tails, self.examples.support
 
-    @cached_property
-    def tail_similarity(self) -> Floats:
-        """Cosine of the tail's relations with those of each example's tail, shape (n, K)."""
-        return self._similarity(self.tails, self.examples.tail_profiles)
+        def similarities(entities: Integers, others: Integers) -> Floats:
+            return np.stack([names.similarity(np.full(len(entities), other), entities) for other in others])
 
-    def _similarity(self, entities: Integers, profiles: Floats) -> Floats:
-        asked, places = np.unique(entities, return_inverse=True)
-        return self.index.profiles.of(asked, self.hidden).similarity(profiles)[places]
+        to_heads, to_tails = similarities(heads, support[:, 0]), similarities(tails, support[:, 1])
+        return {
+            "name_similarity": names.similarity(heads, tails),
+            "largest_name_similarity": to_tails.max(axis=0, initial=0),
+            "mean_name_similarity": to_tails.mean(axis=0),
+            "name_by_similarity": (to_heads * to_tails).max(axis=0, initial=0),
+        }
 
-    @cached_property
-    def shared_with_heads(self) -> Floats:
-        """Weight of the neighbors that the head has in common with each example's head, shape (n, K)."""
-        return self._shared_neighbors(self.heads, self.examples.support[:, 0])
-
-    @cached_property
-    def shared_with_tails(self) -> Floats:
-        """Weight of the neighbors that the tail has in common with each example's tail, shape (n, K)."""
-        return self._shared_neighbors(self.tails, self.examples.support[:, 1])
-
-    def _shared_neighbors(self, entities: Integers, others: Integers) -> Floats:
-        asked, places = np.unique(entities, return_inverse=True)
-        first, second = np.repeat(asked, len(others)), np.tile(others, len(asked))
-        common = self.index.pairs.common(first, second, self.hidden)
-        return self.index.weigh_common(common, len(first), self.hidden).reshape(len(asked), len(others))[places]
-
-    @cached_property
-    def shared_by_similarity(self) -> Floats:
-        """Largest product of `shared_with_tails` and `head_similarity` over the examples."""
-        return (self.shared_with_tails * self.head_similarity).max(axis=1, initial=0)
-
-    @property
-    def name_similarity(self) -> Floats:
-        """How much the names of head and tail have in common."""
-        return self._names.similarity(self.heads, self.tails)
-
-    @cached_property
-    def head_name_similarity(self) -> Floats:
-        """How much the head's name has in common with that of each example's head, shape (n, K)."""
-        return self._name_similarities(self.heads, self.examples.support[:, 0])
-
-    @cached_property
-    def tail_name_similarity(self) -> Floats:
-        """How much the tail's name has in common with that of each example's tail, shape (n, K)."""
-        return self._name_similarities(self.tails, self.examples.support[:, 1])
-
-    def _name_similarities(self, entities: Integers, others: Integers) -> Floats:
-        return np.stack([self._names.similarity(np.full(len(entities), other), entities) for other in others], axis=1)
-
-    @property
-    def _names(self) -> NameTrigrams:
-        if self.index.names is None:
-            raise ValueError("names are not indexed: EvidenceIndex was made without text")
-        return self.index.names
+    def query_quantities(self) -> dict[str, Floats]:
+        """Return what is the same for all tails of a head, by name, shape (h,) each."""
+        heads, support, examples = self.asked.heads, self.examples.support, self.examples
+        found = {
+            "linked_share": examples.linked_share,
+            "is_unlinked": float(examples.linked_share == 0),
+            "common_share": examples.common_share,
+            "distinct_tails": examples.distinct_tails,
+            "repeated_tails": 1 - examples.distinct_tails,
+            "distinct_heads": examples.distinct_heads,
+            "head_is_head": (support[:, 0, None] == heads).any(axis=0),
+            "head_is_tail": (support[:, 1, None] == heads).any(axis=0),
+            "log_head_degree": np.log1p(self.head_likeness.degrees),
+            "always": 1.0,
+        }
+        return {name: np.broadcast_to(np.asarray(values, np.float64), heads.shape) for name, values in found.items()}

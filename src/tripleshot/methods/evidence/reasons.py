@@ -4,7 +4,8 @@ import numpy as np
 
 from tripleshot.arrays import IntArray
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.evidence.pair_evidence import EvidenceIndex, Examples
+from tripleshot.methods.evidence.evidence_index import EvidenceIndex
+from tripleshot.methods.evidence.pair_evidence import Examples
 from tripleshot.methods.evidence.path_rules import PathRules, PathTypes, walk
 
 MAX_NAMED = 3  # paths, or common neighbors
@@ -65,7 +66,7 @@ def common_sentences(index: EvidenceIndex, head: int, tail: int) -> list[str]:
 
 def walk_sentence(index: EvidenceIndex, head: int, tail: int) -> str:
     """Name the walk of three steps that weighs most."""
-    walked = index.walks.heaviest(head, tail)
+    walked = index.plain.walks.heaviest(head, tail)
     if walked is None:
         return "no three steps lead to it"
     first, second = (index.graph.entities.label(entity) for entity in walked)

@@ -61,7 +61,12 @@ class ThreeStepWalks:
         met, found = lookup(keys, places[owners] * self.graph.num_entities + last)
         joined = np.zeros(len(last))
         joined[found] = weights[met[found]] * by_last[found]
-        turned = self._weigh_turned(heads, tails, owners, last, by_last, hidden)
+        walked = steps.owners * self.graph.num_entities + steps.first
+        is_passed = lookup(walked, places * self.graph.num_entities + tails)[1]
+        around = np.bincount(owners, by_last * (last != heads[owners]), minlength=len(tails))
+        turned = (
+            is_passed * around * self._share(tails, hidden)
+        )  # head - tail - y - tail passes the tail before its end
         walks = np.bincount(owners, joined, minlength=len(tails)) - turned
         return np.where(walks < TINY, 0.0, walks)
 
@@ -89,15 +94,6 @@ class ThreeStepWalks:
         places, second = self.pairs.neighbors(first, hidden)
         kept = second != heads[owners[places]]
         return TwoSteps(owners, first, places[kept], second[kept])
-
-    def _weigh_turned(
-        self, heads: Integers, tails: Integers, owners: Integers, last: Integers, by_last: Weights, hidden: HiddenEdges
-    ) -> Weights:
-        """Weigh head - tail - y - tail, which is counted above but passes the tail before its end."""
-        size = len(tails)
-        around = np.bincount(owners, by_last * (last != heads[owners]), minlength=size)
-        is_next = np.bincount(owners, last == heads[owners], minlength=size) * (heads != tails)
-        return is_next * around * self._share(tails, hidden) * (self.graph.degrees[tails] <= MAX_MIDDLE_DEGREE)
 
     def _share(self, entities: Integers, hidden: HiddenEdges) -> Weights:
         return 1 / np.maximum(self.profiles.degrees(entities, hidden), 1)

@@ -9,6 +9,8 @@ norms and softmax never add up within a vector. Vectors are those of GCC and Cla
 #include <stdlib.h>
 #include <string.h>
 
+#include "gelu.h"
+
 /* LANES floats make a vector. A product keeps ROWS features of 2 vectors of tokens in registers, or 5 of WIDEST. */
 #if defined(__AVX512F__)
 enum { LANES = 16, ROWS = 10, WIDEST = 3 };
@@ -130,16 +132,6 @@ INLINE float power_of_two(float x) {
     power.value = 1 + f * (0.693146978f + f * (0.240222421f + f * (0.0555073375f + f * power.value)));
     power.bits += shifted.bits << 23;
     return power.value;
-}
-
-/* x * Phi(x), with the error function of Abramowitz and Stegun, 7.1.28: off by 3e-7 at most. */
-static void gelu(float *x, count size) {
-    for (count i = 0; i < size; i++) {
-        float u = fabsf(x[i]), root = 3.8003575e-05f + u * (4.88906356e-05f + u * 5.382975e-06f);
-        root = 1 + u * (0.049867347f + u * (0.0211410061f + u * (0.00327762632f + u * root)));
-        for (int square = 0; square < 4; square++) root *= root;
-        x[i] = (x[i] > 0 ? x[i] : 0) - u * 0.5f / root; /* 0.5 / root^16 is 1 - Phi(u) */
-    }
 }
 
 /* Turn scores[key][query] into powers of two, and give what to multiply by for them to sum to one. */

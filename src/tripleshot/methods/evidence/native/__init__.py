@@ -1,0 +1,275 @@
+"""Evidence by propagation, in C: one walk outwards from a head measures what joins it to all of its tails.
+
+`native_code` compiles it; where it cannot, `plain_evidence` does the work. Both agree (see the tests). Memory is 24
+bytes per entity and thread, of which only what a walk touches is ever taken.
+"""
+
+import ctypes
+import threading
+import weakref
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
+
+from tripleshot.arrays import IntArray
+from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.paths import PairIndex
+from tripleshot.graph.relation_profiles import RelationProfiles
+from tripleshot.methods.evidence.features import Feature, FeatureTable
+from tripleshot.methods.evidence.native.structures import (
+    EvidenceStructure,
+    FeaturesStructure,
+    GraphStructure,
+    HiddenStructure,
+    Pinned,
+    RulesStructure,
+    SupportStructure,
+    library,
+)
+from tripleshot.methods.evidence.pair_evidence import (
+    AskedEvidence,
+    Booleans,
+    Examples,
+    Floats,
+    Integers,
+    Joins,
+    Likeness,
+    TailsByHead,
+)
+from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, MAX_WALKS, JoiningPaths, PathTypes
+from tripleshot.methods.native_code import is_wanted
+
+FIRST_CAPACITY = 4096  # paths between examples; more are made room for
+
+Weights = npt.NDArray[np.float32]
+
+
+class EvidenceKernel:
+    """Measures evidence on one graph. Several threads may ask at the same time."""
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        graph: KnowledgeGraph,
+        pairs: PairIndex,
+        profiles: RelationProfiles,
+        relation_rarity: Floats,
+    ) -> None:
+        """Take what is indexed already; nothing is copied that has the right type."""
+        self._library, self.graph, self._path_types = library, graph, PathTypes.of(graph)
+        self._graph = Pinned(
+            GraphStructure,
+            num_entities=graph.num_entities,
+            num_relations=max(graph.num_relations, 1),
+            rows=pairs.rows,
+            middles=pairs.middles,
+            sole_relations=pairs.sole_relations,
+            edges=pairs.edges,
+            pair_relations=pairs.relations,
+            groups=profiles.offsets,
+            relations=profiles.relations,
+            starts=profiles.edges.starts,
+            entities=profiles.edges.entities,
+            degrees=graph.degrees,
+            rarity=profiles.rarity,
+            max_middle_degree=MAX_MIDDLE_DEGREE,
+            max_walks=MAX_WALKS,
+        )
+        self._relation_rarity = np.ascontiguousarray(relation_rarity, np.float64)
+        self._free: list[int] = []
+        self._lock = threading.Lock()
+        weakref.finalize(self, _free_all, library, self._free)
+
+    def measure_joins(self, examples: Examples, asked: TailsByHead, num_threads: int = 1) -> Joins:
+        """Measure what joins heads to tails; the result does not depend on the number of threads."""
+        found = np.zeros((len(Joins.__dataclass_fields__), len(asked.tails)))
+        heads, offsets, tails = (_whole(part) for part in (asked.heads, asked.offsets, asked.tails))
+        rules, hidden = self._rules(examples.rules.path_types, examples.rules.weights), self._hidden(examples.hidden)
+        evidence = EvidenceStructure.of(found)
+
+        def measure(first: int, last: int) -> None:
+            with self._scratch() as scratch:
+                failed = self._library.measure_pairs(
+                    *(self._graph.address, scratch, hidden.address, rules.address, examples.link_shares.ctypes.data),
+                    *(self._relation_rarity.ctypes.data, last - first, heads.ctypes.data + 8 * first),
+                    *(offsets.ctypes.data + 8 * first, tails.ctypes.data, evidence),
+                )
+                _check(failed)
+
+        num_parts = max(1, min(num_threads, len(heads)))
+        bounds = np.linspace(0, len(heads), num_parts + 1).astype(int).tolist()
+        if num_parts == 1:
+            measure(0, len(heads))
+        else:
+            with ThreadPoolExecutor(num_parts) as pool:
+                list(pool.map(measure, bounds[:-1], bounds[1:]))
+        return Joins(*found)
+
+    def join(self, support: Integers, hidden: HiddenEdges) -> tuple[JoiningPaths, Booleans]:
+        """Return the path types that join pairs, shape (K, 2), and which pairs have a common neighbor."""
+        heads, tails = (_whole(ends) for ends in support.T)
+        has_common = np.zeros(len(heads), np.int64)
+        capacity = FIRST_CAPACITY
+        while True:
+            owners, path_types = np.empty((2, capacity), np.int64)
+            count = self._library.join_pairs(
+                *(self._graph.address, _number_of(hidden), len(heads), heads.ctypes.data, tails.ctypes.data),
+                *(capacity, owners.ctypes.data, path_types.ctypes.data, has_common.ctypes.data),
+            )
+            if count <= capacity:
+                return JoiningPaths(owners[:count], path_types[:count]), has_common > 0
+            capacity = count
+
+    def count_reached(self, path_types: Integers, heads: IntArray) -> Integers:
+        """Return how many entities each path type leads to from the heads, each head's counted by itself."""
+        rules, heads, counts = self._rules(path_types), _whole(heads), np.zeros(len(path_types), np.int64)
+        with self._scratch() as scratch:
+            failed = self._library.count_reached(
+                self._graph.address, scratch, rules.address, len(heads), heads.ctypes.data, counts.ctypes.data
+            )
+            _check(failed)
+        return counts
+
+    def read_profiles(self, entities: Integers, hidden: HiddenEdges) -> Floats:
+        """Return the relations of entities, as `RelationProfiles` weighs them: shape (2 * num_relations, n)."""
+        entities, profiles = _whole(entities), np.zeros((2 * self.graph.num_relations, len(entities)))
+        self._library.read_profiles(
+            self._graph.address, _number_of(hidden), len(entities), entities.ctypes.data, profiles.ctypes.data
+        )
+        return profiles
+
+    def measure_likeness(self, hidden: HiddenEdges, entities: IntArray, others: Integers, profiles: Floats) -> Likeness:
+        """Compare entities with others by relations, whose profiles are given, and by neighbors."""
+        entities, others, unseen = _whole(entities), _whole(others), self._hidden(hidden)
+        degrees, (similarity, shared) = np.empty(len(entities), np.int64), np.zeros((2, len(others), len(entities)))
+        with self._scratch() as scratch:
+            failed = self._library.compare(
+                *(self._graph.address, scratch, unseen.address, len(entities), entities.ctypes.data, len(others)),
+                *(others.ctypes.data, profiles.ctypes.data, similarity.ctypes.data, shared.ctypes.data),
+                degrees.ctypes.data,
+            )
+            _check(failed)
+        return Likeness(degrees, similarity, shared)
+
+    def compute_features(self, table: FeatureTable, evidence: AskedEvidence) -> Weights:
+        """Return what `FeatureTable.compute` returns; names are not looked at."""
+        asked, heads, like = evidence.asked, evidence.head_likeness, evidence.tail_likeness
+        features = self.prepare(table.features)
+        support, factors, tails, rows = _support(evidence.examples), table.factors(evidence), asked.tails, asked.rows
+        out = np.empty((len(tails), len(table)), np.float32)
+        self._library.write_features(
+            *(features.address, support.address, len(asked.heads), factors.ctypes.data, heads.similarity.ctypes.data),
+            *(heads.shared.ctypes.data, len(tails), tails.ctypes.data, rows.ctypes.data),
+            *(EvidenceStructure.of(evidence.joins.block), like.degrees.ctypes.data, like.similarity.ctypes.data),
+            *(like.shared.ctypes.data, out.ctypes.data),
+        )
+        return out
+
+    def score_tails(
+        self,
+        features: Pinned,
+        examples: Examples,
+        factors: Weights,
+        head: Likeness,
+        tails: Integers,
+        joins: Joins,
+        codes: Weights,
+        rows: npt.NDArray[np.int32],
+        start: Weights,
+        weights: Weights,
+        out: Weights,
+    ) -> Weights:
+        """Score n tails of one head by a network of one hidden layer, whose first layer is added up from parts.
+
+        Args:
+            features: those of the pair, as `prepare` returns them.
+            examples: of the relation.
+            factors: shape (number of features,), what they are multiplied by for this head.
+            head: likeness of the head.
+            tails: shape (n,).
+            joins: what joins the head to them.
+            codes: shape (m, width + 1 + K): what the first layer says of tails, their degrees and what they share.
+            rows: shape (n,), the row of each tail.
+            start: shape (width,), what the first layer says of the head.
+            weights: shape (number of features, width), of the first layer.
+            out: shape (width,), the second layer.
+        """
+        scores, support = np.empty(len(rows), np.float32), _support(examples)
+        failed = self._library.score_tails(
+            *(features.address, support.address, factors.ctypes.data, head.similarity.ctypes.data),
+            *(head.shared.ctypes.data, len(tails), tails.ctypes.data, EvidenceStructure.of(joins.block), len(out)),
+            *(codes.ctypes.data, codes.shape[1], rows.ctypes.data, start.ctypes.data, weights.ctypes.data),
+            *(out.ctypes.data, scores.ctypes.data),
+        )
+        _check(failed)
+        return scores
+
+    def prepare(self, features: tuple[Feature, ...]) -> Pinned:
+        """Return features as the kernel reads them."""
+        quantities, transforms = (
+            (ctypes.c_char_p.in_dll(self._library, name).value or b"").decode().split()
+            for name in ("QUANTITIES", "TRANSFORMS")
+        )
+        return Pinned(
+            FeaturesStructure,
+            count=len(features),
+            quantities=np.array([quantities.index(feature.quantity) for feature in features], np.int64),
+            transforms=np.array([transforms.index(feature.transform) for feature in features], np.int64),
+            scales=np.array([feature.scale for feature in features], np.float64),
+        )
+
+    def _rules(self, path_types: Integers, weights: Floats | None = None) -> Pinned:
+        first, second = np.divmod(path_types, self._path_types.base)
+        weights = np.zeros(len(path_types)) if weights is None else weights
+        return Pinned(RulesStructure, count=len(path_types), first=first, second=second - 1, weights=weights)
+
+    def _hidden(self, hidden: HiddenEdges) -> Pinned:
+        number = _number_of(hidden)
+        ends = self.graph.ends_of(number) if number >= 0 else np.empty(0, np.int32)
+        return Pinned(HiddenStructure, relation=number, num_ends=len(ends), ends=ends)
+
+    @contextmanager
+    def _scratch(self) -> Iterator[int]:
+        """Lend the memory of one call, which is kept for the next one unless the call fails."""
+        with self._lock:
+            scratch = self._free.pop() if self._free else None
+        if scratch is None:
+            scratch = self._library.make_scratch(self.graph.num_entities)
+        yield scratch
+        with self._lock:
+            self._free.append(scratch)
+
+
+def find_kernel(
+    graph: KnowledgeGraph, pairs: PairIndex, profiles: RelationProfiles, relation_rarity: Floats
+) -> EvidenceKernel | None:
+    """Return the kernel for a graph, or None where it is not wanted or cannot be compiled."""
+    found = library() if is_wanted() and graph.num_relations else None
+    return None if found is None else EvidenceKernel(found, graph, pairs, profiles, relation_rarity)
+
+
+def _support(examples: Examples) -> Pinned:
+    heads, tails = examples.support.T
+    return Pinned(SupportStructure, count=len(heads), heads=heads, tails=tails)
+
+
+def _number_of(hidden: HiddenEdges) -> int:
+    return NO_RELATION if hidden.relation is None else hidden.relation
+
+
+def _whole(array: IntArray) -> Integers:
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _free_all(library: ctypes.CDLL, scratches: list[int]) -> None:
+    for scratch in scratches:
+        library.free_scratch(scratch)
+
+
+def _check(failed: int) -> None:
+    if failed:
+        raise MemoryError("no memory to measure evidence")

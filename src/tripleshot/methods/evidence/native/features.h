@@ -1,0 +1,128 @@
+/* Features of pairs from what was measured, and scores from features. */
+
+#define LANES 8 /* sums that are kept apart, so that they make a vector */
+
+/* What features are made of, as `AskedEvidence.quantities` names and defines it. */
+enum {
+    NUM_LINKS, LINK_SHARE, LINK_EXCLUSIVENESS, LINK_RARITY, PATH_WEIGHT, COMMON_WEIGHT, WALK_WEIGHT, WALK_BY_DEGREE,
+    TAIL_SHARE, TAIL_IS_HEAD, SIMILAR_HEAD, SAME_NEIGHBORS, MEAN_SIMILARITY, LARGEST_SIMILARITY, SHARED_BY_DEGREE,
+    SHARED_SHARE, SHARED_BY_SIMILARITY, ONE, NUM_QUANTITIES
+};
+const char *QUANTITIES =
+    "num_links link_share link_exclusiveness link_rarity path_weight common_weight walk_weight walk_by_degree "
+    "tail_share tail_is_head similar_head same_neighbors mean_similarity largest_similarity shared_by_degree "
+    "shared_share shared_by_similarity one";
+
+enum { VALUE, POSITIVE, LOGARITHM };
+const char *TRANSFORMS = "value positive logarithm";
+
+typedef struct {
+    int64_t count;
+    const int64_t *quantities, *transforms;
+    const double *scales;
+} Features;
+
+/* Examples, and how a head and a tail compare with each of them; the numbers of an example stand `stride` apart. */
+typedef struct {
+    int64_t count;
+    const int64_t *heads, *tails;
+} Support;
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+static void join(const Evidence *joins, int64_t pair, double degree, double *found) {
+    found[NUM_LINKS] = joins->num_links[pair], found[LINK_SHARE] = joins->link_share[pair];
+    found[LINK_EXCLUSIVENESS] = joins->exclusiveness[pair], found[LINK_RARITY] = joins->rarity[pair];
+    found[PATH_WEIGHT] = joins->path[pair], found[COMMON_WEIGHT] = joins->common[pair];
+    found[WALK_WEIGHT] = joins->walk[pair];
+    found[WALK_BY_DEGREE] = found[WALK_WEIGHT] / sqrt(larger(degree, 1));
+    found[ONE] = 1;
+}
+
+static double transformed(const Features *features, int64_t feature, const double *found) {
+    double value = found[features->quantities[feature]] * features->scales[feature];
+    if (features->transforms[feature] == VALUE || value == 0) return value;
+    return features->transforms[feature] == POSITIVE ? value > 0 : log1p(value);
+}
+
+/* Write the features of pairs: `rows` says which head each tail belongs to, `factors` is [num_heads][features->count],
+ * likenesses are [support->count][num_tails] and [support->count][num_heads], `out` is [num_tails][features->count]. */
+void write_features(const Features *features, const Support *support, int64_t num_heads, const float *factors,
+                    const double *head_similarity, const double *head_shared, int64_t num_tails, const int64_t *tails,
+                    const int64_t *rows, Evidence joins, const int64_t *degrees, const double *similarity,
+                    const double *shared, float *out) {
+    for (int64_t pair = 0; pair < num_tails; pair++) {
+        double found[NUM_QUANTITIES] = {0}, root = sqrt(larger((double)degrees[pair], 1));
+        join(&joins, pair, (double)degrees[pair], found);
+        for (int64_t example = 0; example < support->count; example++) {
+            double like = similarity[example * num_tails + pair], both = shared[example * num_tails + pair];
+            double head_like = head_similarity[example * num_heads + rows[pair]];
+            found[MEAN_SIMILARITY] += like, found[SHARED_BY_DEGREE] += both, found[SHARED_SHARE] += both > 0;
+            found[LARGEST_SIMILARITY] = larger(found[LARGEST_SIMILARITY], like);
+            found[SHARED_BY_SIMILARITY] = larger(found[SHARED_BY_SIMILARITY], both * head_like);
+            if (support->heads[example] == tails[pair]) found[TAIL_IS_HEAD] = 1;
+            if (support->tails[example] != tails[pair]) continue;
+            found[TAIL_SHARE] += 1;
+            found[SIMILAR_HEAD] = larger(found[SIMILAR_HEAD], head_like);
+            found[SAME_NEIGHBORS] = larger(found[SAME_NEIGHBORS], head_shared[example * num_heads + rows[pair]]);
+        }
+        double count = (double)support->count;
+        found[MEAN_SIMILARITY] /= count, found[TAIL_SHARE] /= count, found[SHARED_SHARE] /= count;
+        found[SHARED_BY_DEGREE] /= count * root;
+        const float *factor = factors + rows[pair] * features->count;
+        for (int64_t feature = 0; feature < features->count; feature++)
+            out[pair * features->count + feature] = factor[feature] == 0 ? 0 :
+                (float)transformed(features, feature, found) * factor[feature];
+    }
+}
+
+/* Score the tails of one head by a network of one hidden layer, whose first layer is added up from parts.
+ *
+ * A row of `codes` has `stride` numbers: `width` that the first layer says of the tail, its degree, and the weight of the
+ * neighbors that it has in common with each example's tail. `start` is what the first layer says of the head. `features`
+ * are those of the pair, `factors` what they are multiplied by for this head, `weights` [features->count][width] the
+ * first layer's; they are looked at only where something speaks for the tail. Return 0, or 1 without memory. */
+int score_tails(const Features *features, const Support *support, const float *factors, const double *head_similarity,
+                const double *head_shared, int64_t num_tails, const int64_t *tails, Evidence joins, int64_t width,
+                const float *codes, int64_t stride, const int32_t *rows, const float *start, const float *weights,
+                const float *out, float *scores) {
+    float *restrict states = malloc((width + 1) * sizeof(float));
+    if (!states) return 1;
+    for (int64_t tail = 0; tail < num_tails; tail++) {
+        const float *code = codes + rows[tail] * stride, *shared = code + width + 1;
+        double found[NUM_QUANTITIES] = {0};
+        int speaks = joins.num_links[tail] > 0 || joins.common[tail] > 0 || joins.walk[tail] > 0;
+        for (int64_t unit = 0; unit < width; unit++) states[unit] = code[unit] + start[unit];
+        for (int64_t example = 0; example < support->count; example++) {
+            if (shared[example] > 0) {
+                speaks = 1;
+                found[SHARED_BY_SIMILARITY] =
+                    larger(found[SHARED_BY_SIMILARITY], shared[example] * head_similarity[example]);
+            }
+            if (support->tails[example] != tails[tail]) continue;
+            speaks = 1;
+            found[TAIL_SHARE] += 1 / (double)support->count;
+            found[SIMILAR_HEAD] = larger(found[SIMILAR_HEAD], head_similarity[example]);
+            found[SAME_NEIGHBORS] = larger(found[SAME_NEIGHBORS], head_shared[example]);
+        }
+        if (speaks) {
+            join(&joins, tail, code[width], found);
+            for (int64_t feature = 0; feature < features->count; feature++) {
+                float value = factors[feature] == 0 ? 0 : (float)transformed(features, feature, found) * factors[feature];
+                if (value == 0) continue;
+                const float *weight = weights + feature * width;
+                for (int64_t unit = 0; unit < width; unit++) states[unit] += value * weight[unit];
+            }
+        }
+        gelu(states, width);
+        float sums[LANES] = {0}, sum = 0;
+        int64_t unit = 0;
+        for (; unit + LANES <= width; unit += LANES)
+            for (int lane = 0; lane < LANES; lane++) sums[lane] += out[unit + lane] * states[unit + lane];
+        for (; unit < width; unit++) sum += out[unit] * states[unit];
+        for (int lane = 0; lane < LANES; lane++) sum += sums[lane];
+        scores[tail] = sum;
+    }
+    free(states);
+    return 0;
+}

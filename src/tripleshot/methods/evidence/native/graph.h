@@ -1,0 +1,129 @@
+/* A graph, its indexes, what is hidden of it, and the memory of one call. */
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUM_LOGARITHMS 256 /* of small counts, which are most */
+
+typedef struct {
+    int64_t num_entities, num_relations;
+    const int64_t *rows;             /* [num_entities + 1] where each entity's distinct neighbors start */
+    const int32_t *middles;          /* the neighbors, ascending */
+    const int32_t *sole_relations;   /* the one relation that joins the two, or -2 */
+    const int64_t *edges;            /* where the relations of each pair of neighbors start */
+    const int32_t *pair_relations;   /* of the edges between the two; inverses past num_relations */
+    const int64_t *groups;           /* [num_entities + 1] where each entity's relations start */
+    const int32_t *relations;        /* ascending; inverses past num_relations */
+    const int64_t *starts;           /* where the edges of each relation of each entity start */
+    const int32_t *entities;         /* the entity at the other end of each edge */
+    const int64_t *degrees;          /* [num_entities] edges in both directions */
+    const double *rarity;            /* [2 * num_relations] inverse document frequency */
+    int64_t max_middle_degree, max_walks;
+} Graph;
+
+typedef struct {
+    int64_t relation;      /* that is not seen, in either direction; -1 for none */
+    int64_t num_ends;
+    const int32_t *ends;   /* head and tail of each of its triples */
+} Hidden;
+
+typedef struct {
+    double *weights;   /* [num_entities] of the ways of two steps from the head; zero between calls */
+    uint64_t *masks;   /* [num_entities] which of the compared entities are next to each; zero between calls */
+    int32_t *slots;    /* [num_entities] 1 + the place of a tail; zero between calls */
+    int32_t *unseen;   /* [num_entities] edges of the hidden relation; zero between calls */
+    int32_t *touched;  /* entities whose weight is not zero */
+    int64_t num_touched, max_touched;
+    int is_wide;       /* whether so much is reached that all entities count as touched */
+    int64_t *stamps;   /* the last rule that reached each tail */
+    int64_t max_stamps, stamp;
+    double logarithms[NUM_LOGARITHMS]; /* log(1 + count) */
+} Scratch;
+
+Scratch *make_scratch(int64_t num_entities) {
+    Scratch *scratch = calloc(1, sizeof(Scratch));
+    if (!scratch) return NULL;
+    size_t size = num_entities > 0 ? num_entities : 1;
+    scratch->weights = calloc(size, sizeof(double)); /* pages that are never touched take no memory */
+    scratch->masks = calloc(size, sizeof(uint64_t));
+    scratch->slots = calloc(size, sizeof(int32_t));
+    scratch->unseen = calloc(size, sizeof(int32_t));
+    for (int count = 0; count < NUM_LOGARITHMS; count++) scratch->logarithms[count] = log1p(count);
+    return scratch;
+}
+
+void free_scratch(Scratch *scratch) {
+    if (!scratch) return;
+    free(scratch->weights), free(scratch->masks), free(scratch->slots), free(scratch->unseen), free(scratch->touched), free(scratch->stamps);
+    free(scratch);
+}
+
+static int is_usable(const Scratch *scratch) {
+    return scratch && scratch->weights && scratch->masks && scratch->slots && scratch->unseen;
+}
+
+/* Return the place of a relation among those of an entity, -1 if it has no such edge. */
+static int64_t find_group(const Graph *graph, int64_t entity, int64_t relation) {
+    int64_t low = graph->groups[entity], high = graph->groups[entity + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (graph->relations[middle] < relation) low = middle + 1;
+        else high = middle;
+    }
+    return low < graph->groups[entity + 1] && graph->relations[low] == relation ? low : -1;
+}
+
+/* Take the edges of the hidden relation from the degrees of their ends, or give them back. */
+static void hide(Scratch *scratch, const Hidden *hidden, int32_t count) {
+    for (int64_t end = 0; end < hidden->num_ends; end++) scratch->unseen[hidden->ends[end]] += count;
+}
+
+static int64_t visible_degree(const Graph *graph, const Scratch *scratch, int64_t entity) {
+    return graph->degrees[entity] - scratch->unseen[entity];
+}
+
+/* An entity with many edges says little: it weighs 1 / its edges. */
+static double weigh_entity(const Graph *graph, const Scratch *scratch, int64_t entity) {
+    int64_t degree = visible_degree(graph, scratch, entity);
+    return 1.0 / (double)(degree > 1 ? degree : 1);
+}
+
+/* Return the place of one entity among the neighbors of another, -1 if no edge joins the two. */
+static int64_t find_neighbor(const Graph *graph, int64_t entity, int64_t other) {
+    int64_t low = graph->rows[entity], end = graph->rows[entity + 1], high = end;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (graph->middles[middle] < other) low = middle + 1;
+        else high = middle;
+    }
+    return low < end && graph->middles[low] == other ? low : -1;
+}
+
+/* Tell whether a visible edge joins two entities. */
+static int is_joined(const Graph *graph, int64_t entity, int64_t other, int64_t hidden) {
+    int64_t place = find_neighbor(graph, entity, other);
+    return place >= 0 && graph->sole_relations[place] != hidden;
+}
+
+static int is_hidden(const Graph *graph, int64_t relation, int64_t hidden) {
+    return hidden >= 0 && (relation == hidden || relation == hidden + graph->num_relations);
+}
+
+static int touch(Scratch *scratch, int32_t entity) {
+    if (scratch->num_touched == scratch->max_touched) {
+        int64_t size = scratch->max_touched ? 2 * scratch->max_touched : 4096;
+        int32_t *grown = realloc(scratch->touched, size * sizeof(int32_t));
+        if (!grown) return 0;
+        scratch->touched = grown;
+        scratch->max_touched = size;
+    }
+    scratch->touched[scratch->num_touched++] = entity;
+    return 1;
+}
+
+static int compare_entities(const void *first, const void *second) {
+    int32_t a = *(const int32_t *)first, b = *(const int32_t *)second;
+    return (a > b) - (a < b);
+}

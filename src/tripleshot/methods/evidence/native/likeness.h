@@ -1,0 +1,82 @@
+/* How much entities are like others: by their relations and by the neighbors that they share. */
+
+#define MAX_MASKED 64 /* entities that one pass of `compare` compares with, a bit each */
+
+/* Weigh the neighbors that entities have in common with others, at most MAX_MASKED of them. */
+static void share_neighbors(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t num_entities,
+                            const int64_t *entities, int64_t num_others, const int64_t *others, double *shared) {
+    for (int64_t other = 0; other < num_others; other++)
+        for (int64_t row = graph->rows[others[other]]; row < graph->rows[others[other] + 1]; row++) {
+            int64_t middle = graph->middles[row];
+            if (middle == others[other] || graph->sole_relations[row] == hidden) continue;
+            scratch->masks[middle] |= (uint64_t)1 << other;
+            scratch->weights[middle] = weigh_entity(graph, scratch, middle);
+        }
+    for (int64_t place = 0; place < num_entities; place++) {
+        if (scratch->slots[entities[place]] - 1 != place) continue;
+        for (int64_t row = graph->rows[entities[place]]; row < graph->rows[entities[place] + 1]; row++) {
+            int64_t middle = graph->middles[row];
+            uint64_t mask = scratch->masks[middle];
+            if (!mask || middle == entities[place] || graph->sole_relations[row] == hidden) continue;
+            for (int64_t other = 0; mask; mask >>= 1, other++)
+                if (mask & 1) shared[other * num_entities + place] += scratch->weights[middle];
+        }
+    }
+    for (int64_t other = 0; other < num_others; other++)
+        for (int64_t row = graph->rows[others[other]]; row < graph->rows[others[other] + 1]; row++)
+            scratch->masks[graph->middles[row]] = 0, scratch->weights[graph->middles[row]] = 0;
+}
+
+/* Return the cosine of the relations of entities with those of others, at most MAX_MASKED of them. */
+static void compare_relations(const Graph *graph, const Scratch *scratch, int64_t hidden, int64_t num_entities,
+                              const int64_t *entities, int64_t num_others, const double *profiles, int64_t stride,
+                              double *similarity) {
+    for (int64_t place = 0; place < num_entities; place++) {
+        int64_t entity = entities[place];
+        if (scratch->slots[entity] - 1 != place) continue;
+        double products[MAX_MASKED] = {0}, square = 0;
+        for (int64_t group = graph->groups[entity]; group < graph->groups[entity + 1]; group++) {
+            int64_t relation = graph->relations[group];
+            if (is_hidden(graph, relation, hidden)) continue;
+            int64_t count = graph->starts[group + 1] - graph->starts[group];
+            double weight = count < NUM_LOGARITHMS ? scratch->logarithms[count] : log1p((double)count);
+            weight *= graph->rarity[relation];
+            square += weight * weight;
+            for (int64_t other = 0; other < num_others; other++)
+                products[other] += weight * profiles[relation * stride + other];
+        }
+        double length = sqrt(square) > 1e-9 ? sqrt(square) : 1e-9;
+        for (int64_t other = 0; other < num_others; other++)
+            similarity[other * num_entities + place] = products[other] / length;
+    }
+}
+
+/* Compare entities with others: by their relations and by their neighbors. Return 0, or 1 without memory.
+ *
+ * `profiles` is [2 * num_relations][num_others], of unit length; `similarity` and `shared` are [num_others][num_entities]
+ * and zero at first; `degrees` is [num_entities]. An entity that stands there several times is compared once. */
+int compare(const Graph *graph, Scratch *scratch, const Hidden *unseen, int64_t num_entities, const int64_t *entities,
+            int64_t num_others, const int64_t *others, const double *profiles, double *similarity, double *shared,
+            int64_t *degrees) {
+    if (!is_usable(scratch)) return 1;
+    hide(scratch, unseen, 1);
+    for (int64_t place = num_entities - 1; place >= 0; place--) scratch->slots[entities[place]] = (int32_t)place + 1;
+    for (int64_t first = 0; first < num_others; first += MAX_MASKED) {
+        int64_t size = num_others - first < MAX_MASKED ? num_others - first : MAX_MASKED, done = first * num_entities;
+        compare_relations(graph, scratch, unseen->relation, num_entities, entities, size, profiles + first, num_others,
+                          similarity + done);
+        share_neighbors(graph, scratch, unseen->relation, num_entities, entities, size, others + first, shared + done);
+    }
+    for (int64_t place = 0; place < num_entities; place++) {
+        int64_t slot = scratch->slots[entities[place]] - 1;
+        degrees[place] = visible_degree(graph, scratch, entities[place]);
+        if (slot == place) continue;
+        for (int64_t other = 0; other < num_others; other++) {
+            similarity[other * num_entities + place] = similarity[other * num_entities + slot];
+            shared[other * num_entities + place] = shared[other * num_entities + slot];
+        }
+    }
+    for (int64_t place = 0; place < num_entities; place++) scratch->slots[entities[place]] = 0;
+    hide(scratch, unseen, -1);
+    return 0;
+}

@@ -1,0 +1,151 @@
+"""The kernel agrees with the plain code on any graph: loops, parallel edges, isolated entities, hidden relations."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphs import graph_of_ids
+from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.methods.evidence import native, path_rules, walks
+from tripleshot.methods.evidence.evidence_index import EvidenceIndex
+from tripleshot.methods.evidence.features import FeatureTable
+from tripleshot.methods.evidence.pair_evidence import TailsByHead
+
+NUM_ENTITIES, NUM_RELATIONS = 9, 3
+
+pytestmark = pytest.mark.skipif(native.library() is None, reason="no C compiler")
+
+entities = st.integers(0, NUM_ENTITIES - 1)
+triples = st.lists(st.tuples(entities, st.integers(0, NUM_RELATIONS - 1), entities), max_size=60, unique=True)
+examples_of = st.lists(st.tuples(entities, entities), min_size=1, max_size=5)
+hidden_of = st.sampled_from([None, 0, 1])
+
+
+def indexes(graph):
+    """Return the same graph, measured by the kernel and plainly."""
+    found = EvidenceIndex(graph), EvidenceIndex(graph, native=False)
+    assert found[0].kernel is not None
+    assert found[1].kernel is None
+    return found
+
+
+def everything(num_entities=NUM_ENTITIES):
+    """Ask about all pairs, each head with some tails twice."""
+    tails = np.concatenate([np.arange(num_entities), [0, num_entities - 1, 0]])
+    return TailsByHead.of_matrix(np.arange(num_entities), np.tile(tails, (num_entities, 1)))
+
+
+def assert_equal(found, expected, names=None):
+    for name in names or [field.name for field in fields(found)]:
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9, err_msg=name)
+
+
+@settings(max_examples=200)
+@given(triples, examples_of, hidden_of)
+def test_it_measures_what_the_plain_code_measures(edges, pairs, relation):
+    fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+    support, hidden = np.array(pairs), HiddenEdges.of(relation)
+    examples, expected = fast.read_examples(support, hidden), plain.read_examples(support, hidden)
+    np.testing.assert_array_equal(examples.rules.path_types, expected.rules.path_types)
+    np.testing.assert_array_equal(examples.rules.confidence, expected.rules.confidence)
+    assert_equal(examples, expected, ["link_shares", "head_profiles", "tail_profiles"])
+    assert_equal(examples, expected, ["linked_share", "common_share", "distinct_tails", "distinct_heads"])
+    found, right = fast.measure(examples, everything()), plain.measure(expected, everything())
+    assert_equal(found.joins, right.joins)
+    assert_equal(found.head_likeness, right.head_likeness)
+    assert_equal(found.tail_likeness, right.tail_likeness)
+
+
+@settings(max_examples=100)
+@given(triples, examples_of, hidden_of)
+def test_features_are_those_of_the_table(edges, pairs, relation):
+    fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+    table, support, hidden = FeatureTable(), np.array(pairs), HiddenEdges.of(relation)
+    found, expected = (
+        index.compute_features(table, index.read_examples(support, hidden), everything()) for index in (fast, plain)
+    )
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@settings(max_examples=100)
+@given(triples, examples_of, st.sampled_from([1, 3, 6]), st.sampled_from([4, 12, 1000]))
+def test_hubs_and_long_walks_are_left_out_alike(edges, pairs, max_degree, max_walks):
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (native, walks, path_rules):
+            patch.setattr(module, "MAX_MIDDLE_DEGREE", max_degree)
+        for module in (native, walks):
+            patch.setattr(module, "MAX_WALKS", max_walks)
+        fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+        support = np.array(pairs)
+        found, right = (index.measure(index.read_examples(support), everything()) for index in (fast, plain))
+        assert_equal(found.joins, right.joins)
+
+
+@given(triples, examples_of, hidden_of)
+def test_a_confidence_is_below_one_whatever_the_graph(edges, pairs, relation):
+    graph, hidden = graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS), HiddenEdges.of(relation)
+    for index in indexes(graph):
+        rules = index.read_examples(np.array(pairs), hidden).rules
+        assert (rules.confidence < 1).all()
+        assert np.isfinite(rules.weights).all()
+
+
+def random_index(num_entities=300, num_triples=3000):
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, size, num_triples) for size in (num_entities, 5, num_entities)]
+    return EvidenceIndex(graph_of_ids(np.unique(np.stack(columns, axis=1), axis=0).tolist(), num_entities, 5))
+
+
+def test_a_tail_has_the_same_evidence_to_the_bit_among_few_and_many_others():
+    index = random_index()
+    examples = index.read_examples(np.array([[0, 1], [2, 3]]))
+    for head in range(0, 300, 20):
+        together = index.measure_joins(examples, TailsByHead.of(head, np.arange(300))).block
+        for tail in range(0, 300, 50):
+            alone = index.measure_joins(examples, TailsByHead.of(head, np.array([tail]))).block
+            assert np.array_equal(alone[:, 0], together[:, tail])
+
+
+def test_the_number_of_threads_changes_nothing():
+    index = random_index()
+    examples = index.read_examples(np.array([[0, 1], [2, 3]]), HiddenEdges.of(2))
+    asked = TailsByHead.of_matrix(np.arange(300), np.tile(np.arange(0, 300, 7), (300, 1)))
+    alone = index.measure_joins(examples, asked).block
+    assert np.array_equal(index.measure_joins(examples, asked, num_threads=3).block, alone)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: index.measure_joins(examples, asked).block, range(8)):
+            assert np.array_equal(found, alone)
+
+
+def test_more_examples_than_one_pass_compares_with_are_compared():
+    fast = random_index()
+    plain = EvidenceIndex(fast.graph, native=False)
+    support = np.random.default_rng(1).integers(0, 300, (150, 2))
+    found, expected = (index.tail_likeness(index.read_examples(support), np.arange(300)) for index in (fast, plain))
+    assert_equal(found, expected)
+
+
+def test_paths_between_examples_that_do_not_fit_at_first_are_made_room_for(monkeypatch):
+    fast = random_index()
+    support = np.array([[0, 1], [2, 3]])
+    expected = fast.read_examples(support).rules
+    monkeypatch.setattr(native, "FIRST_CAPACITY", 1)
+    found = fast.read_examples(support).rules
+    np.testing.assert_array_equal(found.path_types, expected.path_types)
+
+
+def test_the_environment_can_refuse_it(monkeypatch):
+    monkeypatch.setenv("TRIPLESHOT_NATIVE", "0")
+    assert EvidenceIndex(graph_of_ids([(0, 0, 1)], 2, 1)).kernel is None
+
+
+def test_a_graph_without_relations_is_measured_plainly():
+    index = EvidenceIndex(graph_of_ids([], 2, 0))
+    assert index.kernel is None
+    features = index.compute_features(FeatureTable(), index.read_examples(np.array([[0, 1]])), everything(2))
+    assert np.isfinite(features).all()
