@@ -4,31 +4,13 @@ import pytest
 
 from experiments.paper.documents import result
 from tripleshot.evaluation.results import write_json
-from tripleshot.methods.rscl.method import RSCLMethod
-from tripleshot.methods.rscl.settings import RSCLSettings
 
-QUICK = RSCLSettings(
-    width=16,
-    num_layers=1,
-    num_heads=2,
-    max_neighbors=4,
-    max_distant=2,
-    batch_size=16,
-    pretraining_steps=20,
-    pretraining_batch_size=16,
-    num_sampled=8,
-    steps=40,
-    warmup=2,
-    validate_every=20,
-    patience=0,
-)
 TRAINING = ("--preset", "quick", "--budget", "0.3s", "--queries", "8")
 
 
 @pytest.fixture
-def paper(run, monkeypatch, tiny, tmp_path):
+def paper(run, quick_rscl, tiny, tmp_path):
     """Run `tripleshot paper NAME` on the tiny graph, into the folder `out`."""
-    monkeypatch.setitem(RSCLMethod.presets, "quick", lambda: QUICK)
     tiny.save(tmp_path / "tiny")
     return lambda name, *words: run("paper", name, tmp_path / "tiny", "--out", tmp_path / "here" / "out", *words)
 
