@@ -2,15 +2,18 @@ import json
 
 import pytest
 
+from clocks import SteadyClock
 from experiments.paper.documents import result
 from tripleshot.evaluation.results import write_json
 
+TICK = 0.005  # seconds that pass whenever a training looks at the clock
 TRAINING = ("--preset", "quick", "--budget", "0.3s", "--queries", "8")
 
 
 @pytest.fixture
-def paper(run, quick_rscl, tiny, tmp_path):
+def paper(run, quick_rscl, tiny, tmp_path, monkeypatch):
     """Run `tripleshot paper NAME` on the tiny graph, into the folder `out`."""
+    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(TICK))
     tiny.save(tmp_path / "tiny")
     return lambda name, *words: run("paper", name, tmp_path / "tiny", "--out", tmp_path / "here" / "out", *words)
 

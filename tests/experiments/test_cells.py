@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from clocks import SteadyClock
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import RESULT
 from tripleshot.experiments.cells import Cell, Plan, run_cell, variant_of_width
@@ -45,20 +46,9 @@ class Recorder:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-class Clock:
-    """Passes at the same pace on every machine."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def perf_counter(self):
-        self.now += TICK
-        return self.now
-
-
 @pytest.fixture
 def plan(tmp_path, monkeypatch, quick_rscl):
-    monkeypatch.setattr("tripleshot.training.trainer.time", Clock())
+    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(TICK))
     return Plan("tiny", tmp_path, BUDGET, ("degree", "rscl"), (3,), preset=quick_rscl)
 
 
