@@ -2,6 +2,8 @@ import os
 import sys
 from pathlib import Path
 
+os.environ.pop("COLUMNS", None)  # workers of pytest-xdist inherit it, and a console that is made with it keeps to it
+
 import numpy as np
 import pytest
 import torch
