@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/tripleshot demo
 
 test: lint browser
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 # The page is tested in a real browser; where none can be installed, those tests say that they were skipped.
 browser:

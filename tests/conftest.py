@@ -2,6 +2,8 @@ import os
 import sys
 from pathlib import Path
 
+os.environ.pop("COLUMNS", None)  # workers of pytest-xdist inherit it, and a console that is made with it keeps to it
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,8 @@ from tripleshot.cli import main
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.nell_format import read_nell_layout
 from tripleshot.methods.rscl.contexts import ContextExtractor
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.methods.rscl.tokens import Tokens
 
 torch.set_num_threads(1)  # small tensors, and runs that are repeatable to the bit
@@ -76,6 +80,29 @@ def tiny() -> FewShotDataset:
         valid=(task("born in", lambda i: cities[(i + 1) % 4]),),
         test=(task("works in", lambda i: cities[i % 4]), task("pays tax in", lambda i: countries[i % 2])),
     )
+
+
+@pytest.fixture
+def quick_rscl(monkeypatch) -> str:
+    """The name of a preset of RSCL whose training lasts a moment."""
+    settings = RSCLSettings(
+        width=16,
+        num_layers=1,
+        num_heads=2,
+        max_neighbors=4,
+        max_distant=2,
+        batch_size=16,
+        pretraining_steps=20,
+        pretraining_batch_size=16,
+        num_sampled=8,
+        steps=40,
+        warmup=2,
+        validate_every=20,
+        patience=0,
+        checkpoint_every=10_000,
+    )
+    monkeypatch.setitem(RSCLMethod.presets, "quick", lambda: settings)
+    return "quick"
 
 
 @pytest.fixture

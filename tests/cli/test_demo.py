@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+from tripleshot.cli.demo import SHOTS
+from tripleshot.datasets.catalog import load_atlas
 from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import demo as demo_settings
@@ -10,6 +12,10 @@ def test_the_demo_trains_ranks_the_methods_and_answers_questions(run, tmp_path, 
     shorter = EvidenceNetSettings(steps=60, validate_every=60, valid_queries=5, num_negatives=32)
     monkeypatch.setitem(RSCLMethod.presets, "demo", lambda: short)
     monkeypatch.setitem(EvidenceNet.presets, "demo", lambda: shorter)
+    atlas = load_atlas()
+    asked = (replace(task, pairs=task.pairs[: SHOTS + 3], known=task.known) for task in atlas.test)
+    few_queries = replace(atlas, test=tuple(asked))
+    monkeypatch.setattr("tripleshot.cli.demo.load_atlas", lambda: few_queries)
     code, out, err = run("demo", "--run", tmp_path / "run")
     assert (code, err) == (0, "")
     assert "evidence" in out

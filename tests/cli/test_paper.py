@@ -2,33 +2,18 @@ import json
 
 import pytest
 
+from clocks import SteadyClock
 from experiments.paper.documents import result
 from tripleshot.evaluation.results import write_json
-from tripleshot.methods.rscl.method import RSCLMethod
-from tripleshot.methods.rscl.settings import RSCLSettings
 
-QUICK = RSCLSettings(
-    width=16,
-    num_layers=1,
-    num_heads=2,
-    max_neighbors=4,
-    max_distant=2,
-    batch_size=16,
-    pretraining_steps=20,
-    pretraining_batch_size=16,
-    num_sampled=8,
-    steps=40,
-    warmup=2,
-    validate_every=20,
-    patience=0,
-)
+TICK = 0.005  # seconds that pass whenever a training looks at the clock
 TRAINING = ("--preset", "quick", "--budget", "0.3s", "--queries", "8")
 
 
 @pytest.fixture
-def paper(run, monkeypatch, tiny, tmp_path):
+def paper(run, quick_rscl, tiny, tmp_path, monkeypatch):
     """Run `tripleshot paper NAME` on the tiny graph, into the folder `out`."""
-    monkeypatch.setitem(RSCLMethod.presets, "quick", lambda: QUICK)
+    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(TICK))
     tiny.save(tmp_path / "tiny")
     return lambda name, *words: run("paper", name, tmp_path / "tiny", "--out", tmp_path / "here" / "out", *words)
 

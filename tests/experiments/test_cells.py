@@ -8,35 +8,18 @@ from dataclasses import replace
 
 import pytest
 
+from clocks import SteadyClock
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import RESULT
 from tripleshot.experiments.cells import Cell, Plan, run_cell, variant_of_width
 from tripleshot.experiments.comparison_table import make_comparison
 from tripleshot.experiments.variants import EVERYTHING
 from tripleshot.methods import METHODS
-from tripleshot.methods.rscl.method import RSCLMethod
-from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.training.log import LOG, read_log
 from tripleshot.training.runs import CONFIG, load_config, load_run
 from tripleshot.training.trainer import StoppedError
 
 BUDGET = 1.0
-QUICK = RSCLSettings(
-    width=16,
-    num_layers=1,
-    num_heads=2,
-    max_neighbors=4,
-    max_distant=2,
-    batch_size=16,
-    pretraining_steps=20,
-    pretraining_batch_size=16,
-    num_sampled=8,
-    steps=40,
-    warmup=2,
-    validate_every=20,
-    patience=0,
-    checkpoint_every=10_000,
-)
 TICK = 0.05  # seconds that pass whenever a training looks at the clock
 RSCL = Cell("rscl", 3, 0)
 
@@ -63,22 +46,10 @@ class Recorder:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-class Clock:
-    """Passes at the same pace on every machine."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def perf_counter(self):
-        self.now += TICK
-        return self.now
-
-
 @pytest.fixture
-def plan(tmp_path, monkeypatch):
-    monkeypatch.setattr("tripleshot.training.trainer.time", Clock())
-    monkeypatch.setitem(RSCLMethod.presets, "quick", lambda: QUICK)
-    return Plan("tiny", tmp_path, BUDGET, ("degree", "rscl"), (3,), preset="quick")
+def plan(tmp_path, monkeypatch, quick_rscl):
+    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(TICK))
+    return Plan("tiny", tmp_path, BUDGET, ("degree", "rscl"), (3,), preset=quick_rscl)
 
 
 def test_every_method_shots_and_seed_is_a_cell_but_what_does_not_learn_needs_no_seeds(plan):

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import torch
 from safetensors.torch import load_file
 from torch.nn import functional
@@ -51,6 +50,11 @@ def torchrun(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+def finished_stages(folder: Path) -> list[str]:
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [line["finished"] for line in log if "finished" in line]
+
+
 def test_gradients_dense_and_sparse_are_the_mean_over_processes(tmp_path: Path):
     (tmp_path / "pair.py").write_text(PAIR)
     done = torchrun(tmp_path / "pair.py", tmp_path)
@@ -69,8 +73,7 @@ def test_gradients_dense_and_sparse_are_the_mean_over_processes(tmp_path: Path):
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-@pytest.mark.parametrize("resume", [False, True])
-def test_rscl_trains_in_two_processes(tmp_path: Path, resume: bool):
+def test_rscl_trains_in_two_processes_and_resuming_what_is_finished_trains_no_more(tmp_path: Path):
     lines = [f"person:{i}\tr{r}\tcity:{(i * (r + 1)) % 9}" for r in range(5) for i in range(60)]
     lines += [f"city:{i}\tin\tcountry:{i % 3}" for i in range(9)]
     (tmp_path / "graph.tsv").write_text("\n".join(lines))
@@ -80,8 +83,8 @@ def test_rscl_trains_in_two_processes(tmp_path: Path, resume: bool):
     done = torchrun(*words, *settings, "--steps", 4)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("trained;") == 1
-    if resume:
-        assert torchrun(*words, "--resume").returncode == 0
-    log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    assert [line["finished"] for line in log if "finished" in line] == ["pre-training", "episodes"]
+    assert finished_stages(tmp_path / "run") == ["pre-training", "episodes"]
+    assert (tmp_path / "run" / "weights.safetensors").exists()
+    assert torchrun(*words, "--resume").returncode == 0
+    assert finished_stages(tmp_path / "run") == ["pre-training", "episodes"]
     assert (tmp_path / "run" / "weights.safetensors").exists()

@@ -7,7 +7,8 @@ from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import load_calibration
-from tripleshot.training.runs import RunConfig, load_config, load_run
+from tripleshot.methods import find_method
+from tripleshot.training.runs import RunConfig, load_config, require_known_names, restore_method
 
 
 def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:
@@ -21,7 +22,9 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
     folder = Path(folder)
     config = load_config(folder)
     dataset = data if isinstance(data, FewShotDataset) else _find_dataset(folder, config, data)
-    method, _ = load_run(folder, dataset, device, same_data=False, config=config)
+    if find_method(config.method).learns:
+        require_known_names(config, dataset, folder)
+    method = restore_method(config, folder, dataset, device)
     return Predictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
 
 

@@ -155,31 +155,14 @@ def _load_vectors(folder: Path, dataset: FewShotDataset) -> Vectors:
     return exporter(weights, dataset.graph)
 
 
-def load_run(
-    folder: Path,
-    dataset: FewShotDataset,
-    device: str = "cpu",
-    same_data: bool = True,
-    config: RunConfig | None = None,
-) -> tuple[Method, RunConfig]:
+def load_run(folder: Path, dataset: FewShotDataset) -> tuple[Method, RunConfig]:
     """Return the method of a run, ready to score, and what the run is.
 
-    Args:
-        folder: that a training has written.
-        dataset: to score on.
-        device: where to compute.
-        same_data: refuse any data but those of the training, as an honest evaluation must. Otherwise entities and
-            relations are matched by name, and those that are new to the run are counted in an `InputWarning`.
-        config: what the run is, if it has been read already.
+    Any data but those of the training are refused, as an honest evaluation must.
     """
-    config = config or load_config(folder)
-    if same_data:
-        require_same_data(config, dataset)
-    elif find_method(config.method).learns:
-        require_known_names(config, dataset, folder)
-    method = restore_method(config, folder, dataset, device)
-    logger.info("loaded %s, %d-shot, from %s", config.method, config.shots, folder)
-    return method, config
+    config = load_config(folder)
+    require_same_data(config, dataset)
+    return restore_method(config, folder, dataset), config
 
 
 def restore_method(config: RunConfig, folder: Path, dataset: FewShotDataset, device: str = "cpu") -> Method:
@@ -192,6 +175,7 @@ def restore_method(config: RunConfig, folder: Path, dataset: FewShotDataset, dev
         method.restore(dataset, load_trained_weights(folder))
     else:
         method.prepare(dataset, config.shots)
+    logger.info("loaded %s, %d-shot, from %s", config.method, config.shots, folder)
     return method
 
 

@@ -1,9 +1,13 @@
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
+from clocks import SteadyClock
 from tripleshot.errors import InputError
-from tripleshot.experiments.paper.grid_search import GRID, read_grid, search, search_report, variant_at
+from tripleshot.experiments.cells import Plan
+from tripleshot.experiments.paper.grid_search import GRID, read_grid, search, search_report, search_rscl, variant_at
 from tripleshot.experiments.variants import Variant
 
 SMALL = {"dropout": (0.3, 0.2), "num_layers": (1, 2)}
@@ -51,6 +55,25 @@ def test_a_limited_search_goes_on_where_it_was_and_an_interrupted_point_comes_fi
     found = search(SMALL, lambda point: seen.append(point) or value(point), path, "a")
     assert seen[0] == begun[0]
     assert len(found) == 4
+
+
+class Silent:
+    """Shows nothing."""
+
+    def training(self, cell):
+        return nullcontext()
+
+    def testing(self, cell):
+        return nullcontext()
+
+
+def test_a_search_that_cannot_judge_a_point_says_why(tiny, tmp_path, quick_rscl, monkeypatch):
+    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(10.0))
+    plan = Plan("tiny", tmp_path, 1.0, ("rscl",), (3,), preset=quick_rscl)
+    with pytest.raises(InputError, match=r"budget: 1s is too short for one validation of rscl@dropout=0\.3"):
+        search_rscl(plan, {"dropout": (0.3,)}, tiny, Silent())
+    with pytest.raises(InputError, match="tiny has no valid tasks to choose on"):
+        search_rscl(plan, {"dropout": (0.3,)}, replace(tiny, valid=()), Silent())
 
 
 def test_another_study_in_the_same_file_starts_anew(tmp_path):

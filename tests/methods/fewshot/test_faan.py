@@ -15,6 +15,7 @@ from learning_checks import (
     memorized_mrr,
     question,
 )
+from quick_settings import quick_neighbors
 from tripleshot.methods.fewshot.faan import (
     FAAN,
     AdaptiveNeighborEncoder,
@@ -28,22 +29,7 @@ from tripleshot.methods.fewshot.neighborhoods import Neighborhoods
 from tripleshot.training.fit import fit
 
 GELU = partial(functional.gelu, approximate="tanh")
-QUICK = FAANSettings(
-    width=8,
-    num_layers=1,
-    num_heads=2,
-    dropout=0.2,
-    encoder_dropout=0.1,
-    max_neighbors=4,
-    batch_size=16,
-    steps=20,
-    learning_rate=0.01,
-    schedule="constant",
-    warmup=0,
-    validate_every=10,
-    patience=0,
-    checkpoint_every=8,
-)
+QUICK = quick_neighbors(FAANSettings, num_layers=1, num_heads=2, encoder_dropout=0.1)
 
 
 def make(**changes):

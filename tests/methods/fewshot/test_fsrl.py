@@ -12,24 +12,12 @@ from learning_checks import (
     memorized_mrr,
     question,
 )
+from quick_settings import quick_neighbors
 from tripleshot.methods.fewshot.fsrl import FSRL, FSRLMethod, FSRLSettings, RecurrentAggregator
 from tripleshot.methods.fewshot.neighborhoods import NeighborFinder
 from tripleshot.training.fit import fit
 
-QUICK = FSRLSettings(
-    width=8,
-    dropout=0.2,
-    encoder_dropout=0.1,
-    max_neighbors=4,
-    batch_size=16,
-    steps=20,
-    learning_rate=0.01,
-    schedule="constant",
-    warmup=0,
-    validate_every=10,
-    patience=0,
-    checkpoint_every=8,
-)
+QUICK = quick_neighbors(FSRLSettings, encoder_dropout=0.1)
 
 
 def make(**changes):

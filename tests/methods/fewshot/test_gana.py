@@ -11,6 +11,7 @@ from learning_checks import (
     question,
     train_start,
 )
+from quick_settings import quick_meta
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods.fewshot.gana import (
@@ -28,20 +29,7 @@ from tripleshot.methods.fewshot.settings import make_task_sampler
 from tripleshot.training.fit import fit
 from tripleshot.training.runs import load_trained_weights, save_names
 
-QUICK = GANASettings(
-    width=16,
-    lstm_width=8,
-    dropout=0.1,
-    max_neighbors=4,
-    inner_rate=1.0,
-    batch_size=64,
-    relations_per_step=16,
-    steps=24,
-    learning_rate=0.01,
-    validate_every=12,
-    patience=0,
-    checkpoint_every=9,
-)
+QUICK = quick_meta(GANASettings, steps=24, batch_size=64, relations_per_step=16, lstm_width=8, max_neighbors=4)
 
 
 def fitted(dataset, shots=3, **changes):

@@ -11,6 +11,7 @@ from learning_checks import (
     question,
     train_start,
 )
+from quick_settings import quick_meta
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods.fewshot.gradient_step import draw_wrong_tails
@@ -18,18 +19,7 @@ from tripleshot.methods.fewshot.metar import MetaR, MetaRMethod, MetaRSettings
 from tripleshot.training.fit import fit
 from tripleshot.training.runs import load_trained_weights, save_names
 
-QUICK = MetaRSettings(
-    width=16,
-    dropout=0.1,
-    inner_rate=1.0,
-    batch_size=128,
-    relations_per_step=32,
-    steps=40,
-    learning_rate=0.01,
-    validate_every=20,
-    patience=0,
-    checkpoint_every=15,
-)
+QUICK = quick_meta(MetaRSettings, steps=40, batch_size=128, relations_per_step=32)
 
 
 def fitted(dataset, shots=3, **changes):

@@ -2,7 +2,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from server.static.conftest import HOSTILE, TOKEN
 
@@ -40,6 +40,14 @@ def paste(page: Page, text: str) -> None:
         }""",
         text,
     )
+
+
+def hold(page: Page, pattern: str) -> list[Route]:
+    """Load the page again and hold back requests; each goes on when it is told to."""
+    held: list[Route] = []
+    page.route(pattern, lambda route: held.append(route))
+    page.reload()
+    return held
 
 
 def type_and_take(page: Page, text: str) -> None:
@@ -116,6 +124,8 @@ def test_an_explanation_shows_words_reasons_and_the_neighborhood(address, open_p
     page.get_by_role("button", name="Caspian Sea").click()
     expect(explanation(page)).to_contain_text("Why Caspian Sea for Baku?")
     expect(explanation(page)).to_contain_text("examples share the path")
+    expect(explanation(page).get_by_text("What spoke for it")).to_have_count(1)
+    expect(page.locator(".reasons li").first).to_have_text(re.compile(r"examples share the path.*\d\.\d\d$"))
     expect(page.locator(".picture")).to_have_attribute("data-nodes", re.compile(r"^\d\d"))
     page.get_by_text("Neighbors as a table").click()
     expect(page.get_by_role("cell", name="Azerbaijan").first).to_be_visible()
@@ -220,6 +230,40 @@ def test_chosen_types_narrow_the_answers(address, open_page):
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_role("button", name="timezone/").first).to_be_visible()
     assert "among=types&type=timezone" in page.url
+
+
+def test_a_type_is_taken_though_the_server_says_late_which_there_are(address, open_page):
+    page = open_page(f"{address}#{QUESTION}")
+    held = hold(page, "**/about")
+    page.get_by_label("Among entities").select_option("of chosen types")
+    page.get_by_role("combobox", name="Types of answers").press_sequentially("timez")
+    page.keyboard.press("Enter")
+    page.evaluate("new Promise((done) => setTimeout(done, 200))")  # timers are in order: the field has looked types up
+    expect(page.get_by_role("button", name="Remove timezone")).to_have_count(0)
+    held.pop().continue_()
+    expect(page.get_by_role("button", name="Remove timezone")).to_be_visible()
+
+
+def test_answers_that_arrive_after_a_change_belong_to_the_question_before(address, open_page):
+    page = open_page(f"{address}#{QUESTION}")
+    held = hold(page, "**/answer")
+    page.get_by_label("Also list what the examples say").check()
+    held.pop().continue_()
+    expect(answers(page).first).to_be_visible()
+    expect(page.get_by_text("The question has changed")).to_be_visible()
+    page.get_by_label("Also list what the examples say").uncheck()
+    expect(page.get_by_text("The question has changed")).to_be_hidden()
+
+
+def test_a_label_that_has_become_a_name_is_no_change_of_the_question(address, open_page):
+    page = open_page(f"{address}#from=Barcelona&to=Mediterranean Sea&ask=Baku")
+    expect(answers(page).first).to_be_visible()
+    expect(page.locator(".chips li").first).to_have_attribute("title", "city/baku-az")
+    expect(page.locator(".pair span").first).to_have_attribute("title", "city/barcelona-es")
+    page.get_by_label("Also list what the examples say").check()
+    expect(page.get_by_text("The question has changed")).to_be_visible()
+    page.get_by_label("Also list what the examples say").uncheck()
+    expect(page.get_by_text("The question has changed")).to_be_hidden()
 
 
 def test_the_offered_example_is_asked_with_one_click(address, open_page):

@@ -5,7 +5,7 @@ import { answerLists, closeRows, openApart, openRow, rowOf } from "./answers.js"
 import { announce, count, element, isStill } from "./elements.js";
 import { explanationOf } from "./explanation.js";
 import { questionForm } from "./form.js";
-import { remember, seen } from "./names.js";
+import { byName, remember, seen } from "./names.js";
 import { beginning, problem, waiting } from "./notices.js";
 import { fromFragment, isComplete, isSame, nothing, toFragment } from "./state.js";
 
@@ -16,7 +16,8 @@ let offered = null; // an example question from the server
 let running = new AbortController();
 let removeDrawing = () => {};
 
-const form = questionForm({ ask: askAnew, change: markStale, clear: startOver });
+const about = api.about();
+const form = questionForm({ about, ask: askAnew, change: markStale, clear: startOver });
 
 function show(...nodes) {
   closeExplanation();
@@ -93,6 +94,7 @@ function showAnswers(reply) {
   document.title = `${labels} → ? · tripleshot`;
   const total = reply.results.reduce((sum, { answers }) => sum + answers.length, 0);
   announce(`${count(total, "answer")} for ${labels}`);
+  markStale(); // the question may have changed while its answers were under way
   if (opened) open();
 }
 
@@ -130,7 +132,7 @@ function findOpened() {
 }
 
 function markStale() {
-  const isStale = asked !== null && !isSame(form.read(), asked);
+  const isStale = asked !== null && !isSame(byName(form.read()), byName(asked));
   results.classList.toggle("stale", isStale);
   const note = document.getElementById("stale");
   if (note) note.hidden = !isStale;
@@ -167,7 +169,7 @@ async function restore() {
 }
 
 async function introduce() {
-  const told = await api.about();
+  const told = await about;
   form.fit(told);
   const sizes = [count(told.num_entities, "entity", "entities"), count(told.num_triples, "triple")];
   document.getElementById("about").textContent = [told.name, ...sizes, `method ${told.method}`].join(" · ");

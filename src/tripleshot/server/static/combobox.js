@@ -111,7 +111,9 @@ export function combobox({ label, placeholder, find, describe, choose, paste = (
       running = null;
       show(found);
     } catch (error) {
-      if (error.name !== "AbortError") note(error.message);
+      if (error.name === "AbortError") return;
+      running = null;
+      note(error.message);
     }
   }
 

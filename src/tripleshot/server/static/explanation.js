@@ -11,8 +11,7 @@ export function explanationOf(explanation) {
   const canvas = element("div", { class: "picture", role: "img", "aria-label": pictureTitle(explanation, subgraph) });
   const readout = element("p", { class: "readout small muted" }, READ_HINT);
   const nodes = [
-    part("In words", words(explanation.text)),
-    explanation.reasons.length > 0 && part("What spoke for it", reasons(explanation.reasons)),
+    part("In words", words(explanation)),
     part(`Around ${explanation.head.label} and ${explanation.tail.label}`, [
       legend(subgraph),
       canvas,
@@ -23,26 +22,28 @@ export function explanationOf(explanation) {
     part("Attention", attention(explanation)),
   ];
   const read = (text) => readout.replaceChildren(text || READ_HINT);
-  return { nodes: nodes.filter(Boolean), draw: () => drawPicture(canvas, subgraph, read) };
+  return { nodes, draw: () => drawPicture(canvas, subgraph, read) };
 }
 
-const MAX_REASONS = 6;
 const READ_HINT = "Point at a line or an entity to read it.";
 
 function part(title, content) {
   return element("section", { class: "part" }, element("h3", {}, title), content);
 }
 
-/** One paragraph for each line; an indented line stays indented. */
-function words(text) {
+/** One paragraph for each line; the indented lines are reasons, and stand as one list with their weights. */
+function words({ text, reasons }) {
   const lines = text.split("\n").filter((line) => line.trim());
-  const paragraph = (line) => element("p", { class: line.startsWith(" ") && "inner" }, line.trim());
-  return element("div", { class: "words" }, ...lines.map(paragraph));
+  const isReason = (line) => line.startsWith(" ");
+  const nodes = lines.filter((line) => !isReason(line)).map((line) => element("p", {}, line));
+  const place = lines.findIndex(isReason);
+  if (place >= 0) nodes.splice(place, 0, weighed(reasons.filter((reason) => lines.includes(`  ${reason.text}`))));
+  return element("div", { class: "words" }, ...nodes);
 }
 
-function reasons(given) {
-  const heaviest = Math.max(...given.map(({ weight }) => weight), 1e-9);
-  const rows = given.slice(0, MAX_REASONS).map(({ text, weight }) => {
+function weighed(reasons) {
+  const heaviest = Math.max(...reasons.map(({ weight }) => weight), 1e-9);
+  const rows = reasons.map(({ text, weight }) => {
     const number = element("span", { class: "number" }, weight.toFixed(2));
     return element("li", {}, element("span", {}, text), bar(weight / heaviest), number);
   });

@@ -9,9 +9,15 @@ import { TOP } from "./state.js";
 const MAX_TOP = 100;
 const byId = (id) => document.getElementById(id);
 
-/** Build the form; `ask` is called with the question when it is sent, `change` whenever a person changed it. */
-export function questionForm({ ask, change, clear }) {
-  let types = [];
+/**
+ * Build the form.
+ *
+ * @param {Promise<{types?: string[]}>} about what the server says about itself
+ * @param {(question) => void} ask called with the question when it is sent
+ * @param {() => void} change called whenever a person changed the question
+ * @param {() => void} clear called when a person starts over
+ */
+export function questionForm({ about, ask, change, clear }) {
   const examples = exampleList(change);
   const heads = chips({
     label: "Ask about",
@@ -46,6 +52,7 @@ export function questionForm({ ask, change, clear }) {
   });
 
   async function findTypes(text) {
+    const { types = [] } = await about; // who types before the server has spoken waits for it
     const matching = types.filter((type) => type.toLowerCase().includes(text.toLowerCase()));
     return matching.slice(0, 8).map((type) => ({ name: type, label: type }));
   }
@@ -76,10 +83,9 @@ export function questionForm({ ask, change, clear }) {
   }
 
   /** Fit the form to what the server says about itself. */
-  function fit(about) {
-    types = about.types ?? [];
+  function fit({ types = [], shots = null }) {
     byId("among").querySelector('[value="types"]').hidden = types.length === 0;
-    examples.suit(about.shots ?? null);
+    examples.suit(shots);
   }
 
   return { read, show, fit };

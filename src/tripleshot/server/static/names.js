@@ -3,7 +3,7 @@
 import { search } from "./api.js";
 import { count } from "./elements.js";
 
-const known = new Map(); // name -> {name, label}
+const known = new Map(); // name, or label that was looked up -> {name, label}
 
 /** Remember entities that the server spoke of, so that a link's names need not be looked up one by one. */
 export function remember(entities) {
@@ -15,6 +15,12 @@ export function seen(name) {
   return known.get(name) ?? { name, label: name };
 }
 
+/** Return a question with names in place of the labels that have been looked up. */
+export function byName(question) {
+  const examples = question.examples.map(({ head, tail }) => ({ head: seen(head).name, tail: seen(tail).name }));
+  return { ...question, examples, heads: question.heads.map((head) => seen(head).name) };
+}
+
 /** Look a name or label up: {name, label} when it is one entity, {name, label, suggestions} when it is not. */
 export async function resolve(text) {
   if (known.has(text)) return known.get(text);
@@ -23,7 +29,10 @@ export async function resolve(text) {
   if (known.has(text)) return known.get(text);
   if (/^#\d+$/.test(text)) return { name: text, label: text }; // an id
   const labelled = found.filter((match) => match.label.toLowerCase() === text.toLowerCase());
-  if (labelled.length === 1) return known.get(labelled[0].name);
+  if (labelled.length === 1) {
+    known.set(text, known.get(labelled[0].name));
+    return known.get(text);
+  }
   const suggestions = (labelled.length ? labelled : found).slice(0, 3);
   return { name: text, label: text, suggestions };
 }
