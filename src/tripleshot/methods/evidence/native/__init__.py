@@ -80,6 +80,7 @@ class EvidenceKernel:
             max_walks=MAX_WALKS,
         )
         self._relation_rarity = np.ascontiguousarray(relation_rarity, np.float64)
+        self._prepared: weakref.WeakKeyDictionary[FeatureTable, Pinned] = weakref.WeakKeyDictionary()
         self._free: list[int] = []
         self._lock = threading.Lock()
         weakref.finalize(self, _free_all, library, self._free)
@@ -158,7 +159,9 @@ class EvidenceKernel:
     def compute_features(self, table: FeatureTable, evidence: AskedEvidence) -> Weights:
         """Return what `FeatureTable.compute` returns; names are not looked at."""
         asked, heads, like = evidence.asked, evidence.head_likeness, evidence.tail_likeness
-        features = self.prepare(table.features)
+        if table not in self._prepared:
+            self._prepared[table] = self.prepare(table.features)
+        features = self._prepared[table]
         support, factors, tails, rows = _support(evidence.examples), table.factors(evidence), asked.tails, asked.rows
         out = np.empty((len(tails), len(table)), np.float32)
         self._library.write_features(
