@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from graphs import graph_of_ids
 from tripleshot.graph import edge_blocks
-from tripleshot.graph.edge_blocks import SEVERAL, adjacency_blocks, collect, pair_blocks, profile_blocks, split_rows
+from tripleshot.graph.edge_blocks import SEVERAL, adjacency_blocks, pair_blocks, profile_blocks, split_rows
+from tripleshot.graph.index_files import collect
 
 NUM_ENTITIES, NUM_RELATIONS = 6, 3
 TRIPLES = st.lists(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray
-from tripleshot.graph.edge_blocks import collect, join_pairs, pair_blocks
+from tripleshot.graph.edge_blocks import join_pairs, pair_blocks
 from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -63,7 +63,7 @@ class PairIndex:
         self.graph = graph
         self._entities = None if pair is None else np.unique(pair)
         if self._entities is None:
-            columns = collect(pair_blocks(graph))
+            columns = graph.index("pairs", pair_blocks)
         else:
             columns = join_pairs(graph, *_edges_of(graph, self._entities), num_rows=len(self._entities))
         self.rows: npt.NDArray[np.int64] = columns["rows"]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, sum_rows
-from tripleshot.graph.edge_blocks import collect, profile_blocks
+from tripleshot.graph.edge_blocks import profile_blocks
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -72,7 +72,7 @@ class RelationProfiles:
     def __init__(self, graph: KnowledgeGraph) -> None:
         """Count the edges of each entity by relation."""
         self.graph = graph
-        columns = collect(profile_blocks(graph))
+        columns = graph.index("profiles", profile_blocks)
         self.offsets: npt.NDArray[np.int64] = columns["offsets"]
         self.relations: npt.NDArray[np.int32] = columns["relations"]
         self.counts: npt.NDArray[np.int32] = columns["counts"]
