@@ -208,8 +208,10 @@ def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.in
     if graph.types is None:
         return np.union1d(tails, _tails_of_same_relations(graph, tails))
     found = graph.types.members(graph.types.of(tails))
-    untyped = np.diff(graph.types.offsets) == 0
-    return np.union1d(found, np.flatnonzero(untyped).astype(np.int32)) if untyped[tails].any() else found
+    offsets = graph.types.offsets
+    if np.all(offsets[tails] < offsets[tails + 1]):
+        return found
+    return np.union1d(found, np.flatnonzero(offsets[:-1] == offsets[1:]).astype(np.int32))
 
 
 def exclude_known(support: IntArray, head: int, candidates: IntArray) -> IntArray:
