@@ -128,6 +128,7 @@ def profile_blocks(graph: "KnowledgeGraph") -> Iterator[Columns]:
     zero = np.zeros(1, dtype=np.int64)
     yield {"offsets": zero, "relations": nothing, "counts": nothing, "starts": zero, "entities": nothing}
     num_groups, num_edges = 0, 0
+    num_entities_of = np.zeros(2 * graph.num_relations, dtype=np.int64)
     for first, last in split_rows(adjacency.offsets, EDGES_PER_BLOCK):
         edges = slice(adjacency.offsets[first], adjacency.offsets[last])
         owners = np.repeat(np.arange(last - first), np.diff(adjacency.offsets[first : last + 1]))
@@ -137,6 +138,7 @@ def profile_blocks(graph: "KnowledgeGraph") -> Iterator[Columns]:
         keys, others = keys[order], others[order]
         ends = np.append(np.flatnonzero(keys[1:] != keys[:-1]), len(keys) - 1) + 1 if len(keys) else keys
         groups = keys[ends - 1]
+        num_entities_of += np.bincount(groups % width, minlength=2 * graph.num_relations)
         yield {
             "offsets": np.searchsorted(groups, np.arange(1, last - first + 1) * width) + num_groups,
             "relations": (groups % width).astype(np.int32),
@@ -145,3 +147,4 @@ def profile_blocks(graph: "KnowledgeGraph") -> Iterator[Columns]:
             "entities": others,
         }
         num_groups, num_edges = num_groups + len(groups), num_edges + len(others)
+    yield {"rarity": np.log((graph.num_entities + 1) / (num_entities_of + 1))}

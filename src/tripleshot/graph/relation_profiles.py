@@ -77,8 +77,7 @@ class RelationProfiles:
         self.relations: npt.NDArray[np.int32] = columns["relations"]
         self.counts: npt.NDArray[np.int32] = columns["counts"]
         self.edges = EdgesByRelation(columns["starts"], columns["entities"])
-        seen = np.bincount(self.relations, minlength=2 * graph.num_relations)
-        self.rarity: npt.NDArray[np.float64] = np.log((graph.num_entities + 1) / (seen + 1))
+        self.rarity: npt.NDArray[np.float64] = columns["rarity"]
 
     def of(self, entities: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> Profiles:
         """Return the profiles of entities as if hidden relations were not in the graph."""
