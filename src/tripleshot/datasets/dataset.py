@@ -167,7 +167,9 @@ class FewShotDataset:
         They are known when a new relation is asked about, and often connect its heads to its tails. A method that
         learns from a train task must hide the edges of that task.
         """
-        return replace(self, graph=with_task_edges(self.graph, self.train))
+        from tripleshot.datasets.opening import open_with_train_edges  # it opens datasets, so it imports this module
+
+        return replace(self, graph=open_with_train_edges(self))
 
     @cached_property
     def content_hash(self) -> str:

@@ -17,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tripleshot.datasets.dataset import SPLITS, FewShotDataset, Task
+from tripleshot.arrays import hash_arrays
+from tripleshot.datasets.dataset import SPLITS, FewShotDataset, Task, with_task_edges
 from tripleshot.errors import InputWarning, warn
 from tripleshot.graph.index_files import (
     FORMAT,
@@ -60,6 +61,25 @@ def open_dataset(source: Path, role: str, read: Callable[[], FewShotDataset]) ->
         for message in stored.about["warnings"]:
             warn(message)
     return _assemble(stored)
+
+
+def open_with_train_edges(dataset: FewShotDataset) -> KnowledgeGraph:
+    """Return the background graph with the triples of the train tasks, kept in the cache if the dataset is."""
+    graph, names_hash = dataset.graph, dataset.graph.relations.content_hash
+    if names_hash is None or "content_hash" not in vars(dataset) or not is_large(graph.num_triples):
+        return with_task_edges(graph, dataset.train)
+
+    def build() -> tuple[list[Columns], dict[str, Any]]:
+        whole = with_task_edges(graph, dataset.train)
+        hashes = {"triples": whole.triples_hash, "relations": hash_vocabulary(whole.relations)}
+        return [_id_columns(whole), _vocabulary_columns("relations", whole.relations)], hashes
+
+    labels = "\0".join(task.label for task in dataset.train)
+    stored = open_or_build(hash_arrays(dataset.content_hash, names_hash, labels), "train_edges", build)
+    if stored is None:
+        return with_task_edges(graph, dataset.train)
+    relations = _vocabulary("relation", "relations", stored.columns, stored.about["relations"])
+    return _graph(graph.entities, relations, graph.types, stored.columns, stored.about["triples"])
 
 
 def _fingerprint(source: Path, role: str) -> str:
@@ -117,11 +137,9 @@ def _describe(dataset: FewShotDataset, messages: list[str]) -> dict[str, Any]:
 
 def _columns(dataset: FewShotDataset) -> Iterator[Columns]:
     graph = dataset.graph
-    for kind, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
-        yield _text_columns(f"{kind}_names", vocabulary.names)
-        if vocabulary.labels is not None:
-            yield _text_columns(f"{kind}_labels", vocabulary.labels)
-    yield {"head_ids": graph.head_ids, "relation_ids": graph.relation_ids, "tail_ids": graph.tail_ids}
+    yield _vocabulary_columns("entities", graph.entities)
+    yield _vocabulary_columns("relations", graph.relations)
+    yield _id_columns(graph)
     if graph.types is not None:
         yield {"type_offsets": graph.types.offsets, "type_values": graph.types.values}
     tasks = [task for _, task in dataset.all_tasks()]
@@ -129,6 +147,15 @@ def _columns(dataset: FewShotDataset) -> Iterator[Columns]:
     for name in PAIRS:
         yield _rows(name, [getattr(task, name).ravel() for task in tasks])
     yield _rows("candidates", [nothing if task.given_candidates is None else task.given_candidates for task in tasks])
+
+
+def _id_columns(graph: KnowledgeGraph) -> Columns:
+    return {"head_ids": graph.head_ids, "relation_ids": graph.relation_ids, "tail_ids": graph.tail_ids}
+
+
+def _vocabulary_columns(name: str, vocabulary: Vocabulary) -> Columns:
+    labels = {} if vocabulary.labels is None else _text_columns(f"{name}_labels", vocabulary.labels)
+    return _text_columns(f"{name}_names", vocabulary.names) | labels
 
 
 def _rows(name: str, rows: list[npt.NDArray[np.int32]]) -> Columns:
@@ -156,22 +183,13 @@ def _assemble(stored: StoredColumns) -> FewShotDataset:
     """Make a dataset of mapped columns; what is known of it need not be computed again."""
     columns, about = stored.columns, stored.about
     hashes = about["hashes"]
-    entities, relations = (
-        Vocabulary(
-            kind,
-            _texts(columns, f"{name}_names"),
-            _texts(columns, f"{name}_labels") if f"{name}_labels_text" in columns else None,
-            hashes[name],
-        )
-        for kind, name in (("entity", "entities"), ("relation", "relations"))
-    )
+    entities = _vocabulary("entity", "entities", columns, hashes["entities"])
+    relations = _vocabulary("relation", "relations", columns, hashes["relations"])
     types = None
     if about["types"] is not None:
         types = EntityTypes(tuple(about["types"]), columns["type_offsets"], columns["type_values"])
         vars(types)["content_hash"] = hashes["types"]
-    head_ids, relation_ids, tail_ids = (columns[name] for name in ("head_ids", "relation_ids", "tail_ids"))
-    graph = KnowledgeGraph(entities, relations, head_ids, relation_ids, tail_ids, types)
-    vars(graph)["triples_hash"] = hashes["triples"]
+    graph = _graph(entities, relations, types, columns, hashes["triples"])
     pairs, known, candidates = (_split(columns, name) for name in (*PAIRS, "candidates"))
     tasks = [
         (
@@ -191,6 +209,20 @@ def _assemble(stored: StoredColumns) -> FewShotDataset:
     dataset = FewShotDataset(about["name"], graph, *by_split, notes=tuple(about["notes"]))
     vars(dataset)["content_hash"] = hashes["dataset"]
     return dataset
+
+
+def _graph(
+    entities: Vocabulary, relations: Vocabulary, types: EntityTypes | None, columns: Columns, triples_hash: str
+) -> KnowledgeGraph:
+    head_ids, relation_ids, tail_ids = (columns[name] for name in ("head_ids", "relation_ids", "tail_ids"))
+    graph = KnowledgeGraph(entities, relations, head_ids, relation_ids, tail_ids, types)
+    vars(graph)["triples_hash"] = triples_hash
+    return graph
+
+
+def _vocabulary(kind: str, name: str, columns: Columns, content_hash: str) -> Vocabulary:
+    labels = _texts(columns, f"{name}_labels") if f"{name}_labels_text" in columns else None
+    return Vocabulary(kind, _texts(columns, f"{name}_names"), labels, content_hash)
 
 
 def _split(columns: Columns, name: str) -> list[npt.NDArray[np.int32]]:

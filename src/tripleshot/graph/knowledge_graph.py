@@ -154,7 +154,7 @@ class KnowledgeGraph:
 
     def relation_counts(self) -> npt.NDArray[np.int64]:
         """Return the number of triples of each relation."""
-        return np.bincount(self.relation_ids, minlength=self.num_relations)
+        return self.index("relation_counts", _relation_count_blocks)["counts"]
 
     def without_relations(self, dropped: IntArray) -> "KnowledgeGraph":
         """Return the same entities without these relations and their triples; the others are numbered anew."""
@@ -275,6 +275,10 @@ class KnowledgeGraph:
             entities=self.entities.with_labels(entities) if entities else self.entities,
             relations=self.relations.with_labels(relations) if relations else self.relations,
         )
+
+
+def _relation_count_blocks(graph: KnowledgeGraph) -> Iterator[Columns]:
+    yield {"counts": np.bincount(graph.relation_ids, minlength=graph.num_relations)}
 
 
 def _labels_by_name(vocabulary: Vocabulary) -> dict[str, str]:

@@ -4,7 +4,7 @@ The hashes are sorted, and a hash that is found is checked against the name itse
 name, so that they can be kept on disk.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,21 +34,26 @@ class NameLookup:
     hashes: npt.NDArray[np.uint64]
     places: npt.NDArray[np.int32]
 
-    def find(self, asked: pa.LargeStringArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def find(self, asked: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return which texts are equal to one that is asked for.
+
+        Arrow's own comparison would import pandas first, where it is installed, and take longer than all the rest.
 
         Returns:
             owners: in order, the place of the text among those that are asked for.
             places: where an equal text stands, in order for each owner.
         """
-        wanted = hash_texts(asked)
-        first, last = (np.searchsorted(self.hashes, wanted, side=side) for side in ("left", "right"))
-        owners = np.repeat(np.arange(len(wanted)), last - first)
-        starts = np.cumsum(last - first) - (last - first)
-        places = self.places[np.arange(len(owners)) - starts[owners] + first[owners]].astype(np.int64)
-        is_equal = pc.equal(self.texts.take(pa.array(places)), asked.take(pa.array(owners)))
-        kept = pc.fill_null(is_equal, False).to_numpy(zero_copy_only=False)
-        return owners[kept], places[kept]
+        content = [text.encode("utf-8", "surrogatepass") for text in asked]
+        wanted = hash_bytes(np.frombuffer(b"".join(content), dtype=np.uint8), np.cumsum([0, *map(len, content)]))
+        first, last = (np.searchsorted(self.hashes, wanted, side=side).tolist() for side in ("left", "right"))
+        found = [
+            (owner, place)
+            for owner, text in enumerate(asked)
+            for place in self.places[first[owner] : last[owner]].tolist()
+            if self.texts[place].as_py() == text
+        ]
+        owners, places = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return owners, places
 
 
 def lookup_blocks(texts: pa.LargeStringArray) -> Iterator[Columns]:
@@ -65,20 +70,23 @@ def lookup_blocks(texts: pa.LargeStringArray) -> Iterator[Columns]:
 
 
 def hash_texts(texts: pa.LargeStringArray) -> npt.NDArray[np.uint64]:
-    """Return 64 bits for each text: a polynomial over its bytes, stirred; those of a null mean nothing."""
+    """Return 64 bits for each text; those of a null mean nothing."""
     _, offsets, content = texts.buffers()
-    if not len(texts):
-        return np.empty(0, dtype=np.uint64)
+    if content is None or not len(texts):
+        return hash_bytes(np.empty(0, dtype=np.uint8), np.zeros(len(texts) + 1, dtype=np.int64))
     bounds = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    lengths = np.diff(bounds)
-    sums = np.zeros(len(texts), dtype=np.uint64)
-    if bounds[-1] > bounds[0]:
-        letters = np.frombuffer(content, dtype=np.uint8)[bounds[0] : bounds[-1]].astype(np.uint64) + np.uint64(1)
-        places = np.arange(len(letters)) - np.repeat(bounds[:-1] - bounds[0], lengths)
-        powers = np.multiply.accumulate(np.full(int(lengths.max()), FACTOR))
-        letters *= powers[places]
-        is_given = lengths > 0
-        sums[is_given] = np.add.reduceat(letters, (bounds[:-1] - bounds[0])[is_given])
+    return hash_bytes(np.frombuffer(content, dtype=np.uint8)[bounds[0] : bounds[-1]], bounds - bounds[0])
+
+
+def hash_bytes(content: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """Return 64 bits for each row of bytes: a polynomial over the bytes, stirred."""
+    lengths = np.diff(offsets)
+    sums = np.zeros(len(lengths), dtype=np.uint64)
+    if len(content):
+        terms = content.astype(np.uint64) + np.uint64(1)
+        places = np.arange(len(content)) - np.repeat(offsets[:-1], lengths)
+        terms *= np.multiply.accumulate(np.full(int(lengths.max()), FACTOR))[places]
+        sums[lengths > 0] = np.add.reduceat(terms, offsets[:-1][lengths > 0])
     sums += lengths.astype(np.uint64)
     for mixer in MIXERS:
         sums ^= sums >> HALF

@@ -105,8 +105,8 @@ class PairIndex:
     def common(self, heads: IntArray, tails: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> CommonNeighbors:
         """Return the entities that are next to both members of each pair, without the two themselves."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
-        sizes = np.diff(self.rows)
-        is_turned = sizes[self._row_of(heads)] > sizes[self._row_of(tails)]
+        of_heads, of_tails = (self.rows[rows + 1] - self.rows[rows] for rows in map(self._row_of, (heads, tails)))
+        is_turned = of_heads > of_tails
         fewer, more = np.where(is_turned, tails, heads), np.where(is_turned, heads, tails)
         near, owners = arrays.expand(self.rows, self._row_of(fewer))
         middles = self.middles[near].astype(np.int64)

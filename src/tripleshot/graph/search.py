@@ -27,6 +27,7 @@ from tripleshot.graph.trigrams import (
     code_points,
     names_and_labels,
     normalise,
+    representable,
     trigrams,
 )
 from tripleshot.graph.vocabulary import Vocabulary
@@ -204,7 +205,7 @@ class NameIndex:
 
     def _exact(self, text: str) -> IntArray:
         """Return the entity that has this very name, or else those that have this very label."""
-        return self.entities.exact(as_texts(text)[0].as_py())
+        return self.entities.exact(representable(text))
 
 
 def equal(texts: Texts, text: str) -> npt.NDArray[np.bool_]:

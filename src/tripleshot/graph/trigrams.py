@@ -29,9 +29,14 @@ def names_and_labels(vocabulary: Vocabulary) -> list[Texts]:
     return [vocabulary.names] if vocabulary.labels is None else [vocabulary.names, vocabulary.labels]
 
 
+def representable(text: str) -> str:
+    """Return a text with a question mark for whatever UTF-8 cannot say."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def as_texts(text: str) -> Texts:
     """Hold one text the way names are held; what UTF-8 cannot say becomes a question mark."""
-    return pa.array([text.encode("utf-8", "replace").decode()], type=pa.large_string())
+    return pa.array([representable(text)], type=pa.large_string())
 
 
 def normalise(texts: Texts) -> Texts:

@@ -68,27 +68,27 @@ class Vocabulary:
 
     def find(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
         """Return the ids of many names in one pass, -1 for those that are unknown."""
-        asked = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(names, type=pa.large_string())
-        if self._is_indexed and len(asked) * FEW <= len(self):
-            asked = pa.concat_arrays([pa.array([], type=pa.large_string()), *_chunks(asked.cast(pa.large_string()))])
-            owners, places = self._lookup("names").find(asked)
-            found = np.full(len(asked), -1, dtype=np.int32)
+        column = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else None
+        listed = list(names) if column is None else []
+        if self._is_indexed and (len(listed) if column is None else len(column)) * FEW <= len(self):
+            texts = listed if column is None else column.to_pylist()
+            owners, places = self._lookup("names").find(texts)
+            found = np.full(len(texts), -1, dtype=np.int32)
             found[owners] = places
             return found
+        asked = pa.array(listed, type=pa.large_string()) if column is None else column
         return pc.fill_null(pc.index_in(asked, value_set=self.names), -1).to_numpy()
 
     def exact(self, text: str) -> npt.NDArray[np.int64]:
         """Return, sorted, what has this very name, or else all that have this very label."""
-        asked = pa.array([text], type=pa.large_string())
-        found = np.empty(0, dtype=np.int64)
-        for column in ("names", "labels"):
-            texts = getattr(self, column)
-            if texts is not None and not len(found):
-                if self._is_indexed:
-                    found = self._lookup(column).find(asked)[1]
-                else:
-                    found = pc.indices_nonzero(pc.equal(texts, asked[0])).to_numpy().astype(np.int64)
-        return found
+        found = self._equal("names", text)
+        return found if len(found) or self.labels is None else self._equal("labels", text)
+
+    def _equal(self, column: str, text: str) -> npt.NDArray[np.int64]:
+        if self._is_indexed:
+            return self._lookup(column).find([text])[1]
+        asked = pa.scalar(text, type=pa.large_string())
+        return pc.indices_nonzero(pc.equal(getattr(self, column), asked)).to_numpy().astype(np.int64)
 
     @property
     def _is_indexed(self) -> bool:
@@ -188,7 +188,3 @@ def text_of(texts: pa.LargeStringArray) -> memoryview:
         return memoryview(b"")
     bounds = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     return memoryview(data)[int(bounds[0]) : int(bounds[-1])]
-
-
-def _chunks(texts: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
-    return texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]
