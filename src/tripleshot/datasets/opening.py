@@ -92,19 +92,18 @@ def _fingerprint(source: Path, role: str) -> str:
 
 def _read_with_warnings(read: Callable[[], FewShotDataset]) -> tuple[FewShotDataset, list[str]]:
     """Read, give the warnings as usual, and return those about the input."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             dataset = read()
-        finally:
-            given = list(caught)
-    messages = [str(one.message) for one in given if issubclass(one.category, InputWarning)]
-    for one in given:
-        if issubclass(one.category, InputWarning):
-            warn(str(one.message))
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return dataset, messages
+    finally:
+        for one in caught:
+            if issubclass(one.category, InputWarning):
+                warn(str(one.message))
+            else:
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return dataset, [str(one.message) for one in caught if issubclass(one.category, InputWarning)]
 
 
 def _describe(dataset: FewShotDataset, messages: list[str]) -> dict[str, Any]:
