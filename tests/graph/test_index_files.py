@@ -43,15 +43,24 @@ def indexes_of(graph):
     found |= {name: getattr(pairs, name) for name in ("rows", "middles", "edges", "relations", "sole_relations")}
     found |= {f"profile {name}": getattr(profiles, name) for name in ("offsets", "relations", "counts", "rarity")}
     found |= {"starts": profiles.edges.starts, "others": profiles.edges.entities}
-    return found | {"relation counts": graph.relation_counts(), "degrees": graph.degrees}
+    return found | {"degrees": graph.degrees}
+
+
+def relations_of(graph):
+    """Return how many triples each relation has, and their ends."""
+    ends = [graph.ends_of(relation).tolist() for relation in range(graph.num_relations)]
+    return graph.relation_counts().tolist(), ends
 
 
 @given(TRIPLES)
 def test_indexes_from_disk_are_those_in_memory(triples):
-    expected = indexes_of(graph_of_ids(triples, NUM_ENTITIES, NUM_RELATIONS))
+    graph = graph_of_ids(triples, NUM_ENTITIES, NUM_RELATIONS)
+    expected, relations = indexes_of(graph), relations_of(graph)
     with everything_on_disk() as folder:
         for _ in ("built", "opened"):
-            found = indexes_of(graph_of_ids(triples, NUM_ENTITIES, NUM_RELATIONS))
+            graph = graph_of_ids(triples, NUM_ENTITIES, NUM_RELATIONS)
+            found = indexes_of(graph)
+            assert relations_of(graph) == relations
             assert found.keys() == expected.keys()
             for name, column in found.items():
                 assert column.dtype == expected[name].dtype

@@ -78,6 +78,12 @@ def adjacency_blocks(graph: "KnowledgeGraph") -> Iterator[Columns]:
         yield {"relations": relations[order], "entities": np.where(is_inverse, heads, tails)[order]}
 
 
+def rows_by_relation(graph: "KnowledgeGraph") -> Iterator[Columns]:
+    """Sort the triples by relation, in file order: where those of each relation start and end, and which they are."""
+    offsets, order = arrays.group(graph.relation_ids, graph.num_relations)
+    yield {"offsets": offsets, "rows": order if len(order) > np.iinfo(np.int32).max else order.astype(np.int32)}
+
+
 def pair_blocks(graph: "KnowledgeGraph") -> Iterator[Columns]:
     """Sort the edges by the pairs that they join: the columns of `PairIndex`."""
     adjacency = graph.adjacency

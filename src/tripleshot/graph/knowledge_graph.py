@@ -14,10 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tripleshot import arrays
 from tripleshot.arrays import IntArray, frozen, hash_arrays
 from tripleshot.errors import InputError
-from tripleshot.graph.edge_blocks import Adjacency, adjacency_blocks
+from tripleshot.graph.edge_blocks import Adjacency, adjacency_blocks, rows_by_relation
 from tripleshot.graph.index_files import Columns, collect, keep
 from tripleshot.graph.types import EntityTypes
 from tripleshot.graph.vocabulary import Vocabulary
@@ -99,13 +98,13 @@ class KnowledgeGraph:
         return self.adjacency.degrees
 
     @cached_property
-    def _rows_by_relation(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        return arrays.group(self.relation_ids, self.num_relations)
+    def _rows_by_relation(self) -> Columns:
+        return self.index("rows_by_relation", rows_by_relation)
 
     def ends_of(self, relation: int) -> npt.NDArray[np.int32]:
         """Return the heads and then the tails of the triples of one relation, each as often as it has an edge."""
-        offsets, order = self._rows_by_relation
-        rows = order[offsets[relation] : offsets[relation + 1]]
+        offsets = self._rows_by_relation["offsets"]
+        rows = self._rows_by_relation["rows"][offsets[relation] : offsets[relation + 1]]
         return np.concatenate([self.head_ids[rows], self.tail_ids[rows]])
 
     @cached_property
@@ -154,7 +153,7 @@ class KnowledgeGraph:
 
     def relation_counts(self) -> npt.NDArray[np.int64]:
         """Return the number of triples of each relation."""
-        return self.index("relation_counts", _relation_count_blocks)["counts"]
+        return np.diff(self._rows_by_relation["offsets"])
 
     def without_relations(self, dropped: IntArray) -> "KnowledgeGraph":
         """Return the same entities without these relations and their triples; the others are numbered anew."""
@@ -275,10 +274,6 @@ class KnowledgeGraph:
             entities=self.entities.with_labels(entities) if entities else self.entities,
             relations=self.relations.with_labels(relations) if relations else self.relations,
         )
-
-
-def _relation_count_blocks(graph: KnowledgeGraph) -> Iterator[Columns]:
-    yield {"counts": np.bincount(graph.relation_ids, minlength=graph.num_relations)}
 
 
 def _labels_by_name(vocabulary: Vocabulary) -> dict[str, str]:
