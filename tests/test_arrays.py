@@ -17,6 +17,13 @@ def test_grouping_keeps_the_order_within_a_row(rows):
     assert {row: order[offsets[row] : offsets[row + 1]].tolist() for row in range(NUM_ROWS)} == expected
 
 
+@given(st.lists(st.integers(0, 5) | st.integers(0, 2**62), max_size=30))
+def test_positions_are_sorted_by_keys_and_those_of_equal_keys_stay_in_order(keys):
+    assert arrays.sort_positions(np.array(keys, dtype=np.int64)).tolist() == sorted(
+        range(len(keys)), key=keys.__getitem__
+    )
+
+
 @given(rows=ROWS, asked=st.lists(st.integers(0, NUM_ROWS - 1), max_size=10))
 def test_expanding_lays_the_asked_rows_end_to_end(rows, asked):
     offsets, order = arrays.group(np.array(rows, dtype=np.int32), NUM_ROWS)
@@ -79,3 +86,11 @@ def test_a_frozen_array_cannot_be_written():
     array = arrays.frozen(np.arange(3))
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 1
+
+
+def test_a_hash_tells_values_types_and_borders_apart():
+    one, two = np.array([1, 2], dtype=np.int32), np.array([3], dtype=np.int32)
+    different = [(one, two), (two, one), (np.array([1, 2, 3], dtype=np.int32),), (one.astype(np.int64), two), ("ab",)]
+    different += [("a", "b"), (memoryview(b"ab"), "")]
+    assert len({arrays.hash_arrays(*columns) for columns in different}) == len(different)
+    assert arrays.hash_arrays(one[::-1][::-1], two) == arrays.hash_arrays(one, two)

@@ -1,15 +1,20 @@
-"""Files and folders that appear whole or not at all, and the folder where what was fetched or compiled is kept."""
+"""Files and folders that appear whole or not at all, locks, and the folder where what was fetched or made is kept."""
 
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from tripleshot.errors import InputError, TripleshotError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +23,7 @@ UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDa
 
 
 def cache_dir() -> Path:
-    """Return where fetched datasets and compiled code are kept: TRIPLESHOT_HOME, or the user's cache folder."""
+    """Return where datasets, compiled code and indexes are kept: TRIPLESHOT_HOME, or the user's cache folder."""
     if chosen := os.environ.get("TRIPLESHOT_HOME"):
         return Path(chosen).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tripleshot"
@@ -90,3 +95,37 @@ def swap(folder: Path, home: Path, aside: Path) -> None:
         if aside.exists() and not home.exists():
             aside.rename(home)
         raise
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, waiting while another process holds it; the system frees it when a process dies.
+
+    Where the system or the file system has no such locks, nobody waits.
+    """
+    file = _open_locked(path)
+    while not _is_still_at(file, path):
+        file.close()
+        file = _open_locked(path)
+    with file:
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows keeps a file that is open
+                path.unlink()
+
+
+def _open_locked(path: Path) -> IO[bytes]:
+    file = path.open("wb")
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def _is_still_at(file: IO[bytes], path: Path) -> bool:
+    """Tell whether the locked file is the one that others would lock now: its last holder removed it on leaving."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,5 +1,6 @@
 import json
 
+from indexes import everything_on_disk
 from tripleshot.datasets.catalog import load_dataset
 
 
@@ -104,3 +105,16 @@ def test_a_figure_is_drawn(run, tmp_path):
 def test_a_warning_names_the_flag_that_would_help(run, tmp_path):
     (tmp_path / "graph.nt").write_text('<a:a> <a:r> <a:b> .\n<a:a> <a:r> "text" .\n')
     assert "--literals keep makes entities of them" in run("data", "stats", tmp_path / "graph.nt")[2]
+
+
+def test_indexes_are_listed_and_cleared(run, triples, tmp_path):
+    with everything_on_disk() as folder:
+        run("data", "make", triples, tmp_path / "mine", "--types-from-names", "--num-test", 2)
+        run("data", "stats", tmp_path / "mine")
+        code, out, _ = run("data", "indexes")
+        assert code == 0
+        assert "dataset" in out
+        assert "adjacency" in out
+        _, out, _ = run("data", "indexes", "--clear")
+        assert "removed" in out
+        assert list(folder.iterdir()) == []

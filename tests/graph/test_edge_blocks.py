@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from graphs import graph_of_ids
 from tripleshot.graph import edge_blocks
-from tripleshot.graph.edge_blocks import SEVERAL, adjacency_blocks, collect, pair_blocks, profile_blocks, split_rows
+from tripleshot.graph.edge_blocks import SEVERAL, adjacency_blocks, pair_blocks, profile_blocks, split_rows
+from tripleshot.graph.index_files import collect
 
 NUM_ENTITIES, NUM_RELATIONS = 6, 3
 TRIPLES = st.lists(
@@ -64,6 +65,8 @@ def test_profiles_group_the_edges_by_entity_relation_and_other(triples, edges_pe
     assert columns["offsets"].tolist() == [sum(a < entity for a, _ in groups) for entity in range(NUM_ENTITIES + 1)]
     assert columns["starts"].tolist() == [0, *np.cumsum(counts).tolist()]
     assert columns["entities"].tolist() == [other for _, _, other in edges]
+    seen = [sum(r == relation for _, r in groups) for relation in range(2 * NUM_RELATIONS)]
+    assert columns["rarity"].tolist() == pytest.approx([np.log((NUM_ENTITIES + 1) / (count + 1)) for count in seen])
 
 
 @pytest.mark.parametrize("blocks", [adjacency_blocks, pair_blocks, profile_blocks])
@@ -71,7 +74,7 @@ def test_offsets_have_eight_bytes_and_ids_four(blocks):
     for triples in ([], [(0, 0, 1), (1, 2, 2)]):
         for name, column in columns_of(blocks, triples, 1).items():
             is_offset = name in ("offsets", "degrees", "rows", "edges", "starts")
-            assert column.dtype == (np.int64 if is_offset else np.int32), name
+            assert column.dtype == (np.int64 if is_offset else np.float64 if name == "rarity" else np.int32), name
             assert column.flags.c_contiguous
             assert not column.flags.writeable
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,6 +18,7 @@ from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.statistics import describe_dataset
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.results import write_json
+from tripleshot.graph.index_files import drop_least_used, indexes_dir, list_indexes
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph
 from tripleshot.graph.types import (
@@ -248,3 +250,27 @@ def fetch(
     with download_progress() as progress:
         folder = fetch_dataset(name, source, rebuild_candidates, progress)
     hint(f"{name} is in {folder}; try: tripleshot data stats {name}")
+
+
+@app.command
+def indexes(*, clear: Annotated[bool, Parameter(negative=())] = False) -> None:
+    """List what is kept in the cache so that large graphs are opened at once, or remove it.
+
+    Indexes of graphs with 200,000 triples and more are built when they are first needed. Together they take at most 32
+    GiB; those used least recently are dropped. TRIPLESHOT_HOME says where they are, TRIPLESHOT_INDEXES=0 does without.
+
+    Parameters
+    ----------
+    clear
+        Remove all of them; they are built again when they are needed.
+    """
+    found = list_indexes()
+    for index in found:
+        used = datetime.fromtimestamp(index.last_used).isoformat(" ", "minutes")
+        console.print(
+            f"{index.num_bytes / 2**20:10,.1f} MiB  {used}  {index.path.parent.name[:12]}…  {index.path.name}"
+        )
+    total = f"{sum(index.num_bytes for index in found) / 2**30:.1f} GiB in {indexes_dir()}"
+    if clear:
+        drop_least_used(max_bytes=0)
+    hint(f"removed {total}" if clear else total)

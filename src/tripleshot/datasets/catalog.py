@@ -16,6 +16,7 @@ from tripleshot.datasets import download
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
 from tripleshot.datasets.download import RemoteDataset
 from tripleshot.datasets.nell_format import candidates_by_release_rule, is_nell_layout, read_nell_layout
+from tripleshot.datasets.opening import open_dataset
 from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
 from tripleshot.errors import InputError, did_you_mean
@@ -112,12 +113,12 @@ def _load(source: str | Path, fetch: bool) -> FewShotDataset:
                 f"{name} is not on this machine yet: run `tripleshot data fetch {name}` "
                 f"or load_dataset({name!r}, fetch=True)"
             )
-        return read_nell_layout(folder, name)
+        return open_dataset(folder, name, lambda: read_nell_layout(folder, name))
     path = Path(source)
     if path.is_dir():
-        return _load_folder(path)
+        return open_dataset(path, "", lambda: _load_folder(path))
     if path.exists():
-        return make_dataset(read_graph(path), name=path.name.partition(".")[0])
+        return open_dataset(path, "", lambda: make_dataset(read_graph(path), name=path.name.partition(".")[0]))
     raise InputError(f"{source}: no such file, folder or dataset{did_you_mean(str(source), dataset_names())}")
 
 

@@ -167,7 +167,9 @@ class FewShotDataset:
         They are known when a new relation is asked about, and often connect its heads to its tails. A method that
         learns from a train task must hide the edges of that task.
         """
-        return replace(self, graph=with_task_edges(self.graph, self.train))
+        from tripleshot.datasets.opening import open_with_train_edges  # it opens datasets, so it imports this module
+
+        return replace(self, graph=open_with_train_edges(self))
 
     @cached_property
     def content_hash(self) -> str:
@@ -208,8 +210,10 @@ def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.in
     if graph.types is None:
         return np.union1d(tails, _tails_of_same_relations(graph, tails))
     found = graph.types.members(graph.types.of(tails))
-    untyped = np.diff(graph.types.offsets) == 0
-    return np.union1d(found, np.flatnonzero(untyped).astype(np.int32)) if untyped[tails].any() else found
+    offsets = graph.types.offsets
+    if np.all(offsets[tails] < offsets[tails + 1]):
+        return found
+    return np.union1d(found, np.flatnonzero(offsets[:-1] == offsets[1:]).astype(np.int32))
 
 
 def exclude_known(support: IntArray, head: int, candidates: IntArray) -> IntArray:

@@ -23,7 +23,7 @@ from tripleshot.datasets.dataset import SPLITS, FewShotDataset, Split, Task
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.types import EntityTypes
-from tripleshot.graph.vocabulary import Vocabulary
+from tripleshot.graph.vocabulary import Vocabulary, text_of
 
 MANIFEST = "dataset.json"
 FORMAT = 1
@@ -44,7 +44,7 @@ def hash_content(dataset: FewShotDataset) -> str:
 
     for part, vocabulary in (("entities", dataset.graph.entities), ("relations", dataset.graph.relations)):
         add(part, pc.binary_length(vocabulary.names).to_numpy())
-        digest.update(_text_of(vocabulary.names))
+        digest.update(text_of(vocabulary.names))
     for part in ("head_ids", "relation_ids", "tail_ids"):
         add(part, getattr(dataset.graph, part))
     if dataset.graph.types is not None:
@@ -56,15 +56,6 @@ def hash_content(dataset: FewShotDataset) -> str:
         add("known", task.known)
         add("candidates", np.empty(0) if task.given_candidates is None else task.given_candidates)
     return digest.hexdigest()
-
-
-def _text_of(names: pa.LargeStringArray) -> memoryview:
-    """Return the bytes of all names end to end, without a copy."""
-    _, offsets, data = names.buffers()
-    if data is None or not len(names):
-        return memoryview(b"")
-    bounds = np.frombuffer(offsets, dtype=np.int64)[names.offset : names.offset + len(names) + 1]
-    return memoryview(data)[int(bounds[0]) : int(bounds[-1])]
 
 
 def write_dataset(dataset: FewShotDataset, folder: Path, overwrite: bool = False) -> None:

@@ -4,7 +4,7 @@ The background graph G' of the paper (section III). It is immutable: what is der
 is first asked for. A triple costs 12 bytes as ids and 16 more once neighbors are asked for (both directions).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar, overload
@@ -14,38 +14,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tripleshot import arrays
-from tripleshot.arrays import IntArray, frozen
+from tripleshot.arrays import IntArray, frozen, hash_arrays
 from tripleshot.errors import InputError
-from tripleshot.graph.edge_blocks import adjacency_blocks, collect
+from tripleshot.graph.edge_blocks import Adjacency, adjacency_blocks, rows_by_relation
+from tripleshot.graph.index_files import Columns, collect, keep
 from tripleshot.graph.types import EntityTypes
 from tripleshot.graph.vocabulary import Vocabulary
 
 INVERSE_SUFFIX = "_inv"
 
 Integer = TypeVar("Integer", bound=np.integer)
-
-
-@dataclass(frozen=True, eq=False)
-class Adjacency:
-    """Edges and their inverses by entity, in file order: a triple (h, r, t) is (r, t) for h and (r inverse, h) for t.
-
-    Attributes:
-        offsets: shape (num_entities + 1,), where each entity's edges start and end.
-        relations: shape (2 * num_triples,), relation ids; an inverse is the relation's id + num_relations.
-        entities: shape (2 * num_triples,), the entity at the other end.
-        degrees: shape (num_entities,), number of edges of each entity.
-    """
-
-    offsets: npt.NDArray[np.int64]
-    relations: npt.NDArray[np.int32]
-    entities: npt.NDArray[np.int32]
-    degrees: npt.NDArray[np.int64]
-
-    def edges(self, entity: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Return the relations and the neighbors of one entity, as views."""
-        row = slice(self.offsets[entity], self.offsets[entity + 1])
-        return self.relations[row], self.entities[row]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +35,8 @@ class KnowledgeGraph:
         relations: all relations, without inverses.
         head_ids: shape (num_triples,), int32, in file order; `relation_ids` and `tail_ids` likewise.
         types: entity types, or None when they are unknown.
+        keeps_indexes: whether indexes of a large graph are kept on disk: not where a few triples were added, since
+            nobody may ask for that graph again.
     """
 
     entities: Vocabulary
@@ -65,6 +45,7 @@ class KnowledgeGraph:
     relation_ids: npt.NDArray[np.int32]
     tail_ids: npt.NDArray[np.int32]
     types: EntityTypes | None = None
+    keeps_indexes: bool = True
 
     def __post_init__(self) -> None:
         for name in ("head_ids", "relation_ids", "tail_ids"):
@@ -90,9 +71,26 @@ class KnowledgeGraph:
         return len(self.head_ids)
 
     @cached_property
+    def triples_hash(self) -> str:
+        """A SHA-256 over the triples as ids: all that an index of the edges depends on."""
+        sizes = f"{self.num_entities} entities, {self.num_relations} relations"
+        return hash_arrays(sizes, self.head_ids, self.relation_ids, self.tail_ids)
+
+    def index(self, name: str, build: "Callable[[KnowledgeGraph], Iterable[Columns]]") -> Columns:
+        """Return what is derived from the triples alone; that of a large graph is built once and kept on disk.
+
+        Args:
+            name: of the index.
+            build: gives its columns block by block.
+        """
+        if not self.keeps_indexes:
+            return collect(build(self))
+        return keep(lambda: self.triples_hash, name, self.num_triples, lambda: build(self))
+
+    @cached_property
     def adjacency(self) -> Adjacency:
         """Every entity's edges in both directions."""
-        return Adjacency(**collect(adjacency_blocks(self)))
+        return Adjacency(**self.index("adjacency", adjacency_blocks))
 
     @property
     def degrees(self) -> npt.NDArray[np.int64]:
@@ -100,13 +98,13 @@ class KnowledgeGraph:
         return self.adjacency.degrees
 
     @cached_property
-    def _rows_by_relation(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        return arrays.group(self.relation_ids, self.num_relations)
+    def _rows_by_relation(self) -> Columns:
+        return self.index("rows_by_relation", rows_by_relation)
 
     def ends_of(self, relation: int) -> npt.NDArray[np.int32]:
         """Return the heads and then the tails of the triples of one relation, each as often as it has an edge."""
-        offsets, order = self._rows_by_relation
-        rows = order[offsets[relation] : offsets[relation + 1]]
+        offsets = self._rows_by_relation["offsets"]
+        rows = self._rows_by_relation["rows"][offsets[relation] : offsets[relation + 1]]
         return np.concatenate([self.head_ids[rows], self.tail_ids[rows]])
 
     @cached_property
@@ -155,7 +153,7 @@ class KnowledgeGraph:
 
     def relation_counts(self) -> npt.NDArray[np.int64]:
         """Return the number of triples of each relation."""
-        return np.bincount(self.relation_ids, minlength=self.num_relations)
+        return np.diff(self._rows_by_relation["offsets"])
 
     def without_relations(self, dropped: IntArray) -> "KnowledgeGraph":
         """Return the same entities without these relations and their triples; the others are numbered anew."""
@@ -202,6 +200,7 @@ class KnowledgeGraph:
             np.concatenate([self.relation_ids, added[:, 1]]),
             np.concatenate([self.tail_ids, added[:, 2]]),
             None if self.types is None else self.types.extended(len(entities)),
+            keeps_indexes=False,
         )
 
     def without_triples(self, triples: Iterable[tuple[str, str, str]]) -> "KnowledgeGraph":
@@ -219,7 +218,7 @@ class KnowledgeGraph:
         kept = np.ones(self.num_triples, dtype=bool)
         kept[rows[np.isin(present, asked)]] = False
         ids = (self.head_ids[kept], self.relation_ids[kept], self.tail_ids[kept])
-        return KnowledgeGraph(self.entities, self.relations, *ids, self.types)
+        return KnowledgeGraph(self.entities, self.relations, *ids, self.types, keeps_indexes=False)
 
     def _compare(
         self, triples: npt.NDArray[np.int32], num_entities: int

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray
-from tripleshot.graph.edge_blocks import collect, join_pairs, pair_blocks
+from tripleshot.graph.edge_blocks import join_pairs, pair_blocks
 from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -63,7 +63,7 @@ class PairIndex:
         self.graph = graph
         self._entities = None if pair is None else np.unique(pair)
         if self._entities is None:
-            columns = collect(pair_blocks(graph))
+            columns = graph.index("pairs", pair_blocks)
         else:
             columns = join_pairs(graph, *_edges_of(graph, self._entities), num_rows=len(self._entities))
         self.rows: npt.NDArray[np.int64] = columns["rows"]
@@ -105,8 +105,8 @@ class PairIndex:
     def common(self, heads: IntArray, tails: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> CommonNeighbors:
         """Return the entities that are next to both members of each pair, without the two themselves."""
         heads, tails = np.asarray(heads, dtype=np.int64), np.asarray(tails, dtype=np.int64)
-        sizes = np.diff(self.rows)
-        is_turned = sizes[self._row_of(heads)] > sizes[self._row_of(tails)]
+        of_heads, of_tails = (self.rows[rows + 1] - self.rows[rows] for rows in map(self._row_of, (heads, tails)))
+        is_turned = of_heads > of_tails
         fewer, more = np.where(is_turned, tails, heads), np.where(is_turned, heads, tails)
         near, owners = arrays.expand(self.rows, self._row_of(fewer))
         middles = self.middles[near].astype(np.int64)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, sum_rows
-from tripleshot.graph.edge_blocks import collect, profile_blocks
+from tripleshot.graph.edge_blocks import profile_blocks
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -72,13 +72,12 @@ class RelationProfiles:
     def __init__(self, graph: KnowledgeGraph) -> None:
         """Count the edges of each entity by relation."""
         self.graph = graph
-        columns = collect(profile_blocks(graph))
+        columns = graph.index("profiles", profile_blocks)
         self.offsets: npt.NDArray[np.int64] = columns["offsets"]
         self.relations: npt.NDArray[np.int32] = columns["relations"]
         self.counts: npt.NDArray[np.int32] = columns["counts"]
         self.edges = EdgesByRelation(columns["starts"], columns["entities"])
-        seen = np.bincount(self.relations, minlength=2 * graph.num_relations)
-        self.rarity: npt.NDArray[np.float64] = np.log((graph.num_entities + 1) / (seen + 1))
+        self.rarity: npt.NDArray[np.float64] = columns["rarity"]
 
     def of(self, entities: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> Profiles:
         """Return the profiles of entities as if hidden relations were not in the graph."""

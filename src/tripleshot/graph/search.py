@@ -6,6 +6,7 @@ mean. A few hundred candidates are then compared letter by letter. Nothing is bu
 """
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -15,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tripleshot import arrays
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import IntArray, hash_arrays
 from tripleshot.errors import InputError
+from tripleshot.graph.index_files import Columns, collect
 from tripleshot.graph.trigrams import (
     BLOCK_SIZE,
     NUM_CODES,
@@ -25,6 +27,7 @@ from tripleshot.graph.trigrams import (
     code_points,
     names_and_labels,
     normalise,
+    representable,
     trigrams,
 )
 from tripleshot.graph.vocabulary import Vocabulary
@@ -68,17 +71,7 @@ class Postings:
     @classmethod
     def of(cls, entities: Vocabulary, order: IntArray) -> "Postings":
         """Index the names and labels of all entities, numbered in this order."""
-        lengths, values = [np.zeros(1, dtype=np.int32)], [np.zeros(0, dtype=np.uint16)]
-        for first in range(0, len(order), BLOCK_SIZE):
-            chosen = pa.array(order[first : first + BLOCK_SIZE])
-            codes, owners = trigrams(*(normalise(column.take(chosen)) for column in names_and_labels(entities)))
-            by_code = np.argsort(codes, kind="stable")
-            codes, owners = codes[by_code], owners[by_code]
-            is_new = np.ones(len(codes), dtype=bool)
-            is_new[1:] = (codes[1:] != codes[:-1]) | (owners[1:] != owners[:-1])
-            lengths.append(np.bincount(codes[is_new], minlength=NUM_CODES).astype(np.int32))
-            values.append(owners[is_new])
-        return cls(np.cumsum(np.concatenate(lengths), dtype=np.int64), np.concatenate(values))
+        return cls(**collect(posting_blocks(entities, order)))
 
     def candidates(self, codes: npt.NDArray[np.uint16]) -> tuple[IntArray, bool]:
         """Return the entities that share most of these trigrams, and whether one that has all could be missing.
@@ -97,6 +90,22 @@ class Postings:
         numbers, counts = np.unique(numbers, return_counts=True)
         best = np.argsort(-counts.astype(np.int16), kind="stable")[:MAX_CANDIDATES]
         return numbers[best], not num_whole or int((counts == num_whole).sum()) > MAX_CANDIDATES
+
+
+def posting_blocks(entities: Vocabulary, order: IntArray) -> Iterator[Columns]:
+    """Index the names and labels of all entities, numbered in this order: the columns of `Postings`."""
+    yield {"offsets": np.zeros(1, dtype=np.int64), "values": np.zeros(0, dtype=np.uint16)}
+    num_values = 0
+    for first in range(0, len(order), BLOCK_SIZE):
+        chosen = pa.array(order[first : first + BLOCK_SIZE])
+        codes, owners = trigrams(*(normalise(column.take(chosen)) for column in names_and_labels(entities)))
+        by_code = np.argsort(codes, kind="stable")
+        codes, owners = codes[by_code], owners[by_code]
+        is_new = np.ones(len(codes), dtype=bool)
+        is_new[1:] = (codes[1:] != codes[:-1]) | (owners[1:] != owners[:-1])
+        ends = np.cumsum(np.bincount(codes[is_new], minlength=NUM_CODES))
+        yield {"offsets": ends + num_values, "values": owners[is_new]}
+        num_values += int(ends[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,22 +188,24 @@ class NameIndex:
     def _candidates(self, text: str, query: Texts) -> IntArray:
         with self._lock:
             if not self._built:
-                order = np.arange(len(self.entities), dtype=np.int32)
-                order = order if self.weights is None else np.argsort(-self.weights, kind="stable").astype(np.int32)
-                self._built.append((order, Postings.of(self.entities, order)))
+                key = "search" if self.weights is None else f"search_{hash_arrays(self.weights)[:16]}"
+                columns = self.entities.index(key, self._blocks)
+                self._built.append((columns["order"], Postings(columns["offsets"], columns["values"])))
         order, postings = self._built[0]
         codes, _ = trigrams(query)
         numbers, is_incomplete = postings.candidates(np.unique(codes))
         found = order[numbers]
         return np.union1d(found, self._exact(text)[:MAX_CANDIDATES]) if is_incomplete else found
 
+    def _blocks(self) -> Iterator[Columns]:
+        order = np.arange(len(self.entities), dtype=np.int32)
+        order = order if self.weights is None else np.argsort(-self.weights, kind="stable").astype(np.int32)
+        yield {"order": order}
+        yield from posting_blocks(self.entities, order)
+
     def _exact(self, text: str) -> IntArray:
         """Return the entity that has this very name, or else those that have this very label."""
-        for column in names_and_labels(self.entities):
-            found = pc.indices_nonzero(pc.equal(column, as_texts(text)[0])).to_numpy().astype(np.int64)
-            if len(found):
-                break
-        return found
+        return self.entities.exact(representable(text))
 
 
 def equal(texts: Texts, text: str) -> npt.NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 Search finds what people type by them, and methods compare how two entities are called.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray
+from tripleshot.graph.index_files import Columns
 from tripleshot.graph.vocabulary import Vocabulary
 
 MAX_LENGTH = 256  # letters of a text that are looked at
@@ -27,9 +29,14 @@ def names_and_labels(vocabulary: Vocabulary) -> list[Texts]:
     return [vocabulary.names] if vocabulary.labels is None else [vocabulary.names, vocabulary.labels]
 
 
+def representable(text: str) -> str:
+    """Return a text with a question mark for whatever UTF-8 cannot say."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def as_texts(text: str) -> Texts:
     """Hold one text the way names are held; what UTF-8 cannot say becomes a question mark."""
-    return pa.array([text.encode("utf-8", "replace").decode()], type=pa.large_string())
+    return pa.array([representable(text)], type=pa.large_string())
 
 
 def normalise(texts: Texts) -> Texts:
@@ -79,14 +86,7 @@ class NameTrigrams:
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> "NameTrigrams":
         """Read all names and labels, some at a time."""
-        lengths, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.uint16)]
-        for first in range(0, len(vocabulary), BLOCK_SIZE):
-            chosen = pa.array(np.arange(first, min(first + BLOCK_SIZE, len(vocabulary))))
-            codes, owners = trigrams(*(normalise(column.take(chosen)) for column in names_and_labels(vocabulary)))
-            owners, codes = np.divmod(np.unique(owners.astype(np.int64) * NUM_CODES + codes), NUM_CODES)
-            lengths.append(np.bincount(owners, minlength=len(chosen)))
-            found.append(codes.astype(np.uint16))
-        return cls(np.cumsum(np.concatenate(lengths)), np.concatenate(found))
+        return cls(**vocabulary.index("trigrams", lambda: _trigram_blocks(vocabulary)))
 
     def similarity(self, first: IntArray, second: IntArray) -> npt.NDArray[np.float64]:
         """Compare the names of pairs, shape (n,): twice the trigrams in common over those of both (Dice)."""
@@ -96,6 +96,18 @@ class NameTrigrams:
         known = asked[owners] * NUM_CODES + self.codes[positions]
         positions, owners = arrays.expand(self.offsets, second)
         is_common = np.isin(first[owners] * NUM_CODES + self.codes[positions], known)
-        sizes = np.diff(self.offsets)
-        total = np.maximum(sizes[first] + sizes[second], 1)
+        sizes = (self.offsets[rows + 1] - self.offsets[rows] for rows in (first, second))
+        total = np.maximum(sum(sizes), 1)
         return 2 * np.bincount(owners, is_common, minlength=len(second)) / total
+
+
+def _trigram_blocks(vocabulary: Vocabulary) -> Iterator[Columns]:
+    yield {"offsets": np.zeros(1, dtype=np.int64), "codes": np.zeros(0, dtype=np.uint16)}
+    num_codes = 0
+    for first in range(0, len(vocabulary), BLOCK_SIZE):
+        chosen = pa.array(np.arange(first, min(first + BLOCK_SIZE, len(vocabulary))))
+        codes, owners = trigrams(*(normalise(column.take(chosen)) for column in names_and_labels(vocabulary)))
+        owners, codes = np.divmod(np.unique(owners.astype(np.int64) * NUM_CODES + codes), NUM_CODES)
+        ends = np.cumsum(np.bincount(owners, minlength=len(chosen)))
+        yield {"offsets": ends + num_codes, "codes": codes.astype(np.uint16)}
+        num_codes += int(ends[-1])

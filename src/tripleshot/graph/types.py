@@ -4,7 +4,7 @@ Types decide which tails a query is ranked among. Where none of these is given, 
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tripleshot import arrays
-from tripleshot.arrays import IntArray, frozen
+from tripleshot.arrays import IntArray, frozen, hash_arrays
 from tripleshot.errors import InputError
+from tripleshot.graph.index_files import Columns, keep
 
 if TYPE_CHECKING:
     from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -65,10 +66,19 @@ class EntityTypes:
         return replace(self, offsets=frozen(np.pad(self.offsets, (0, num_entities + 1 - len(self.offsets)), "edge")))
 
     @cached_property
+    def content_hash(self) -> str:
+        """A SHA-256 over the types of all entities."""
+        return hash_arrays("\0".join(self.names), self.offsets, self.values)
+
+    @cached_property
     def _members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        columns = keep(lambda: self.content_hash, "members", len(self.values), self._member_blocks)
+        return columns["offsets"], columns["entities"]
+
+    def _member_blocks(self) -> Iterator[Columns]:
         owners = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
         offsets, order = arrays.group(self.values, len(self.names))
-        return offsets, owners[order]
+        yield {"offsets": offsets, "entities": owners[order]}
 
 
 def types_from_names(graph: "KnowledgeGraph") -> EntityTypes:

@@ -113,10 +113,17 @@ def load_names(folder: Path) -> TrainedNames | None:
         with pa.memory_map(str(path)) as source:
             table = pa.ipc.open_file(source).read_all()
         num_relations = int(table.schema.metadata[b"num_relations"])
-        names = pa.concat_arrays([pa.array([], type=pa.large_string()), *table.column("name").chunks])
+        relations, entities = (
+            _one_array(table.column("name").slice(*part)) for part in ((0, num_relations), (num_relations,))
+        )
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise InputError(f"{path}: not readable as a vocabulary: {error}") from None
-    return TrainedNames(Vocabulary("entity", names[num_relations:]), Vocabulary("relation", names[:num_relations]))
+    return TrainedNames(Vocabulary("entity", entities), Vocabulary("relation", relations))
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.LargeStringArray:
+    """Return a column as one array: as it is, mapped from its file, if it is in one piece."""
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.nulls(0, column.type), *column.chunks])
 
 
 def load_trained_weights(folder: Path, name: str = WEIGHTS) -> TrainedWeights:

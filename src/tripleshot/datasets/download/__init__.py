@@ -2,26 +2,18 @@
 
 import logging
 import os
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
 
 from rich.progress import Progress
 
-from tripleshot.atomic import swap
+from tripleshot.atomic import file_lock, swap
 from tripleshot.datasets.download.http import discard, download
 from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults, hash_file
 from tripleshot.errors import FetchError, TripleshotError
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
-__all__ = ["RemoteDataset", "fetch", "file_lock", "find_faults", "hash_file"]
+__all__ = ["RemoteDataset", "fetch", "find_faults", "hash_file"]
 
 logger = logging.getLogger(__name__)
 
@@ -94,37 +86,3 @@ def _install(job: FetchJob, sources: tuple[str, ...]) -> None:
         f"{job.dataset.name} could not be fetched: {reasons}. If you have the files or know a mirror, run "
         f"`tripleshot data fetch {job.dataset.name} --from FOLDER, ARCHIVE or URL`."
     )
-
-
-@contextmanager
-def file_lock(path: Path) -> Generator[None]:
-    """Hold the lock file `path`, waiting while another process holds it; the system frees it when a process dies.
-
-    Where the system or the file system has no such locks, nobody waits.
-    """
-    file = _open_locked(path)
-    while not _is_still_at(file, path):
-        file.close()
-        file = _open_locked(path)
-    with file:
-        try:
-            yield
-        finally:
-            with suppress(OSError):  # Windows keeps a file that is open
-                path.unlink()
-
-
-def _open_locked(path: Path) -> IO[bytes]:
-    file = path.open("wb")
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-    return file
-
-
-def _is_still_at(file: IO[bytes], path: Path) -> bool:
-    """Tell whether the locked file is the one that others would lock now: its last holder removed it on leaving."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False

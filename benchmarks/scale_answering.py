@@ -1,0 +1,169 @@
+"""A graph of Wiki-One's size, asked: how long its indexes take to build, one `ask` and the start of `serve` after that.
+
+Each is measured as a user meets it, as a command in a process of its own. `scale.py` has the dataset and the memory of
+training.
+
+    python benchmarks/scale_answering.py --data FOLDER --json results/benchmarks/scale-answering.json
+"""
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from measuring import SHOTS, describe_machine
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.evaluation.results import write_json
+from tripleshot.training.runs import RunConfig, save_config
+
+METHOD = "evidence"
+REPEATS = 5
+MIB = 2**20
+WAIT = 300  # seconds for a server at most
+PROGRAM = [sys.executable, "-m", "tripleshot"]
+BUILD = """
+import json, resource, sys, time
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.graph.index_files import list_indexes
+from tripleshot.graph.paths import PairIndex
+from tripleshot.graph.relation_profiles import RelationProfiles
+seconds, started = {}, time.perf_counter()
+def done(name):
+    global started
+    seconds[name] = round(time.perf_counter() - started, 2)
+    started = time.perf_counter()
+graph = load_dataset(sys.argv[1]).graph
+done("dataset")
+graph.adjacency
+done("adjacency")
+PairIndex(graph)
+done("pairs")
+RelationProfiles(graph)
+done("profiles")
+graph.entities.id(graph.entities.name(0))
+done("names")
+kept = sum(index.num_bytes for index in list_indexes())
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps({"seconds": seconds, "bytes": kept, "peak_bytes": peak}))
+"""
+
+Figures = dict[str, Any]
+
+
+def measure_indexes(folder: Path) -> dict[str, Figures]:
+    """Build all indexes of a dataset in an empty cache, then open them again."""
+    figures = {}
+    for turn in ("built", "opened"):
+        command = [sys.executable, "-c", BUILD, str(folder)]
+        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        figures[turn] = {
+            "seconds": found["seconds"],
+            "mib_on_disk": round(found["bytes"] / MIB),
+            "peak_mib": round(found["peak_bytes"] / MIB),
+        }
+    return figures
+
+
+def make_run(folder: Path, run: Path) -> list[str]:
+    """Write a run that needs no training, and return the options that ask it about the task with most candidates."""
+    dataset = load_dataset(str(folder))
+    save_config(RunConfig(METHOD, {}, SHOTS, str(folder), dataset.name, dataset.content_hash, "", None), run)
+    task = max(dataset.test, key=lambda task: len(dataset.candidates(task)))
+    names = [[dataset.graph.entities.name(int(entity)) for entity in pair] for pair in task.pairs[: SHOTS + 1]]
+    examples = [word for head, tail in names[:SHOTS] for word in ("--example", f"{head} | {tail}")]
+    return [*examples, "--head", names[SHOTS][0]]
+
+
+def measure_ask(run: Path, question: list[str]) -> Figures:
+    """Ask about one head: the whole command, from the shell's point of view."""
+    seconds, peaks = [], []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        process = subprocess.Popen([*PROGRAM, "ask", str(run), *question], stdout=subprocess.DEVNULL)
+        peaks.append(_peak_of(process))
+        seconds.append(time.perf_counter() - started)
+    return {
+        "seconds": round(min(seconds), 2),
+        "all_seconds": [round(one, 2) for one in seconds],
+        "peak_mib": max(peaks),
+    }
+
+
+def measure_serve(run: Path) -> Figures:
+    """Start the server and wait until it says that it is well."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    started = time.perf_counter()
+    process = subprocess.Popen([*PROGRAM, "serve", str(run), "--port", str(port)], stdout=subprocess.DEVNULL)
+    try:
+        while not _is_well(port):
+            if process.poll() is not None or time.perf_counter() - started > WAIT:
+                raise SystemExit("the server did not start")
+            time.sleep(0.02)
+        seconds = time.perf_counter() - started
+    finally:
+        process.terminate()
+        peak = _peak_of(process)
+    return {"seconds": round(seconds, 2), "peak_mib": peak}
+
+
+def _is_well(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1) as answer:
+            return answer.status == 200
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _peak_of(process: subprocess.Popen) -> int:
+    """Wait for a process, and return its peak memory in MiB."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return round(usage.ru_maxrss * 1024 / MIB)
+
+
+def show(figures: dict[str, Any]) -> Table:
+    """Return a row for each command."""
+    table = Table("", "seconds", "peak MiB", title=f"Answering, method {METHOD}")
+    for turn, figure in figures["indexes"].items():
+        table.add_row(f"indexes {turn}", f"{sum(figure['seconds'].values()):.1f}", f"{figure['peak_mib']:,}")
+    for name in ("ask", "serve"):
+        table.add_row(name, f"{figures[name]['seconds']:.2f}", f"{figures[name]['peak_mib']:,}")
+    return table
+
+
+def main() -> None:
+    """Measure in a cache of its own, print and store the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="the folder of a dataset, such as `scale.py` makes")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    arguments = parser.parse_args()
+    folder = arguments.data.resolve()
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        os.environ["TRIPLESHOT_HOME"] = str(Path(temporary) / "cache")
+        figures: dict[str, Any] = {"indexes": measure_indexes(folder)}
+        run = Path(temporary) / "run"
+        question = make_run(folder, run)
+        figures["ask"], figures["serve"] = measure_ask(run, question), measure_serve(run)
+    Console().print(show(figures))
+    if arguments.json:
+        manifest = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+        graph = {name: manifest[name] for name in ("entities", "relations", "triples")}
+        about = {"data_hash": manifest["data_hash"], "graph": graph, "method": METHOD, "shots": SHOTS}
+        write_json(describe_machine() | about | {"figures": figures}, arguments.json)
+
+
+if __name__ == "__main__":
+    main()
