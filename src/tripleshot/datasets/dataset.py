@@ -207,9 +207,11 @@ def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.in
     tails = np.unique(tails).astype(np.int32)
     if graph.types is None:
         return np.union1d(tails, _tails_of_same_relations(graph, tails))
-    found = graph.types.members(graph.types.of(tails))
-    untyped = np.diff(graph.types.offsets) == 0
-    return np.union1d(found, np.flatnonzero(untyped).astype(np.int32)) if untyped[tails].any() else found
+    types = graph.types
+    found = types.members(types.of(tails))
+    if (types.offsets[tails] < types.offsets[tails + 1]).all():
+        return found
+    return np.union1d(found, np.flatnonzero(np.diff(types.offsets) == 0).astype(np.int32))
 
 
 def exclude_known(support: IntArray, head: int, candidates: IntArray) -> IntArray:

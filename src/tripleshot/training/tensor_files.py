@@ -60,7 +60,7 @@ def fill_tensors(path: Path, targets: Mapping[str, Tensor]) -> None:
             is_in_place = target.device.type == "cpu" and target.is_contiguous()
             read = target if is_in_place else torch.empty(target.shape, dtype=target.dtype)
             file.seek(LENGTH_BYTES + length + places[name]["data_offsets"][0])
-            file.readinto(memoryview(read.detach().reshape(-1).view(torch.uint8).numpy()))
+            file.readinto(read.detach().reshape(-1).view(torch.uint8).numpy().data)
             if not is_in_place:
                 target.copy_(read)
 
