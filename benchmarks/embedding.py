@@ -67,7 +67,7 @@ def time_theirs(
     from pykeen.training import SLCWATrainingLoop  # type: ignore[missing-import]
     from pykeen.triples import CoreTriplesFactory  # type: ignore[missing-import]
 
-    columns = np.stack([triples.heads, triples.relations, triples.tails], axis=1)
+    columns = np.stack([triples.heads, triples.relations, triples.tails], axis=1).astype(np.int64)
     shuffled = torch.from_numpy(np.random.default_rng(0).permutation(columns))
 
     def factory(count: int) -> CoreTriplesFactory:
