@@ -67,7 +67,7 @@ def time_theirs(
     from pykeen.training import SLCWATrainingLoop  # type: ignore[missing-import]
     from pykeen.triples import CoreTriplesFactory  # type: ignore[missing-import]
 
-    columns = np.stack([triples.heads, triples.relations, triples.tails], axis=1)
+    columns = np.stack([triples.heads, triples.relations, triples.tails], axis=1).astype(np.int64)
     shuffled = torch.from_numpy(np.random.default_rng(0).permutation(columns))
 
     def factory(count: int) -> CoreTriplesFactory:
@@ -99,8 +99,8 @@ def time_theirs(
 def measure_memory(num_entities: int, num_triples: int, width: int) -> dict[str, float]:
     """Take some steps of TransE on random triples, and return this process's peak memory."""
     rng = np.random.default_rng(0)
-    heads, tails = rng.integers(num_entities, size=(2, num_triples))
-    relations = np.sort(rng.integers(WIKI_RELATIONS, size=num_triples))
+    heads, tails = rng.integers(num_entities, size=(2, num_triples), dtype=np.int32)
+    relations = np.sort(rng.integers(WIKI_RELATIONS, size=num_triples, dtype=np.int32))
     method = TransE(replace(DEFAULTS["transe"], width=width))
     method.prepare_triples(
         TrainingTriples(heads, relations, tails, WIKI_RELATIONS, np.zeros((0, 1, 2), np.int64)), num_entities

@@ -166,8 +166,17 @@ def test_without_train_tasks_the_background_is_all_there_is(tiny):
 def test_too_many_candidates_are_thinned_out_evenly(tiny, monkeypatch):
     monkeypatch.setattr(episodes, "MAX_BATCH_CANDIDATES", 3)
     sampler, _ = draw_batches(tiny)
-    assert np.diff(sampler.pool.candidate_offsets).max() == 3
+    assert (sampler.pool.candidate_ends - sampler.pool.candidate_starts).max() == 3
     assert sampler.pool.num_candidates.max() == 20
+
+
+def test_relations_with_the_same_candidates_share_them(tiny):
+    task = tiny.train[0]
+    twice = replace(tiny, train=(task, replace(task, name="again", pairs=task.pairs[::-1])))
+    pool = EpisodeSampler(twice, shots=3, num_queries=8).pool
+    assert pool.candidates.tolist() == tiny.candidates(task).tolist()
+    assert pool.candidate_starts.tolist() == [0, 0]
+    assert pool.candidate_ends.tolist() == [len(pool.candidates)] * 2
 
 
 def test_a_dataset_without_enough_triples_is_refused(tiny):

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from tripleshot.errors import InputError
+from tripleshot.methods.settings import OptimizerKind
 from tripleshot.training.checkpoints import (
     WEIGHTS,
     TrainingProgress,
@@ -19,8 +20,8 @@ from tripleshot.training.checkpoints import (
 from tripleshot.training.optimization import make_optimizers
 
 
-def optimizers_for(module):
-    return lambda stage: make_optimizers(module, "adam", 0.1)
+def optimizers_for(module, kind: OptimizerKind = "adam"):
+    return lambda stage: make_optimizers(module, kind, 0.1)
 
 
 def take_step(module, optimizers, rng):
@@ -47,21 +48,40 @@ def test_weights_that_cannot_be_used_are_named(tmp_path: Path):
     with pytest.raises(InputError, match=f"{WEIGHTS}: not readable as weights"):
         read_weights(tmp_path / WEIGHTS)
     save_weights(nn.Linear(3, 2), tmp_path)
-    with pytest.raises(InputError, match="belongs to another configuration"):
-        load_weights(nn.Linear(4, 2), tmp_path)
+    for other in (nn.Linear(4, 2), nn.Linear(3, 2, bias=False)):
+        with pytest.raises(InputError, match="belongs to another configuration"):
+            load_weights(other, tmp_path)
 
 
-def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path):
+class Lookup(nn.Module):
+    """Some rows of a table with sparse gradients, and a dense layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(9, 2, sparse=True)
+        self.dense = nn.Linear(3, 2)
+
+    @property
+    def weight(self):
+        return self.table.weight
+
+    def forward(self, inputs):
+        return self.table(torch.tensor([1, 5, 1, 8])) + self.dense(inputs)
+
+
+@pytest.mark.parametrize("kind", ["adam", "adagrad"])
+@pytest.mark.parametrize("make", [lambda: nn.Linear(3, 2), Lookup], ids=["dense", "sparse"])
+def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path, kind, make):
     torch.manual_seed(0)
-    module, rng = nn.Linear(3, 2), np.random.default_rng(0)
-    optimizers = optimizers_for(module)(0)
+    module, rng = make(), np.random.default_rng(0)
+    optimizers = optimizers_for(module, kind)(0)
     take_step(module, optimizers, rng)
     progress = TrainingProgress(stage=1, step=7, best_mrr=0.25, loss_sums={"fit": 1.5}, loss_count=3)
     save_checkpoint(tmp_path / "checkpoint", module, optimizers, rng, progress)
     take_step(module, optimizers, rng)
 
-    other, other_rng = nn.Linear(3, 2), np.random.default_rng(9)
-    found, restored = load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other), other_rng)
+    other, other_rng = make(), np.random.default_rng(9)
+    found, restored = load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other, kind), other_rng)
     take_step(other, found, other_rng)
     assert restored == progress
     assert torch.equal(other.weight, module.weight)

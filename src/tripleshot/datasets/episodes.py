@@ -8,6 +8,7 @@ wrong tail for each example as well. Trainings that repeat to the bit depend on 
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal
 
 import numpy as np
@@ -38,10 +39,11 @@ class TaskPool:
         background_share: how often a background relation is drawn.
         train_index: shape (N,), a relation's place among the dataset's train tasks; -1 for a background relation.
         hidden: N rows, the graph's relation whose edges an episode must not show; -1 if the graph lacks it.
-        pairs: shape (P, 2), int64, head and tail.
+        pairs: shape (P, 2), int32, head and tail.
         pair_offsets: shape (N + 1,), where each relation's pairs start and end.
-        candidates: shape (C,), int32, the tails that wrong answers are drawn from.
-        candidate_offsets: shape (N + 1,), where each relation's candidates start and end.
+        candidates: shape (C,), int32, the tails that wrong answers are drawn from; relations with the same ones share
+            them.
+        candidate_starts: shape (N,), where each relation's candidates start; `candidate_ends` where they end.
         num_candidates: shape (N,), how many candidates there were before they were thinned out.
     """
 
@@ -63,12 +65,13 @@ class TaskPool:
             background = dataset.in_train.train[len(dataset.train) :]
             tasks += [(-1, task) for task in background if task.name not in named]
         usable: list[tuple[int, Task]] = []
-        candidates, sizes = [], []
+        laid_out = _SharedArrays()
+        sizes = []
         for index, task in tasks:
             found = dataset.candidates(task)
             if len(task.pairs) > shots and len(found) > 1:
                 usable.append((index, task))
-                candidates.append(_thin_out(found, max_candidates))
+                laid_out.add(_thin_out(found, max_candidates))
                 sizes.append(len(found))
         if not usable:
             raise InputError(f"{dataset.name} has no relation to train on with {shots} examples")
@@ -77,21 +80,24 @@ class TaskPool:
         self.num_train = int((self.train_index >= 0).sum())
         self.background_share = background_share if self.num_train else 1.0
         self.hidden = HiddenEdges(dataset.graph.relations.find(list(self.names)).astype(np.int64))
-        self.candidates, self.candidate_offsets = np.concatenate(candidates), _offsets(candidates)
+        self.candidates, self.candidate_starts, self.candidate_ends = laid_out.join()
         self.num_candidates = np.array(sizes)
         self._lay_out_pairs([task for _, task in usable], dataset.graph.num_entities)
 
     def _lay_out_pairs(self, tasks: list[Task], num_entities: int) -> None:
         """Number the (relation, head) groups, so that a known answer is one number: its group and its tail."""
-        self.pair_offsets = _offsets([task.pairs for task in tasks])
-        self.pairs = np.concatenate([task.pairs for task in tasks]).astype(np.int64)
-        self._owners = np.repeat(np.arange(len(tasks)), np.diff(self.pair_offsets))
-        known = np.concatenate([task.known for task in tasks]).astype(np.int64)
-        known_owners = np.repeat(np.arange(len(tasks)), [len(task.known) for task in tasks])
-        groups, group_of_known = np.unique(known_owners * num_entities + known[:, 0], return_inverse=True)
+        self.pair_offsets = np.concatenate([[0], np.cumsum([len(task.pairs) for task in tasks])])
+        self.pairs = np.concatenate([task.pairs for task in tasks])
+        owners = np.arange(len(tasks), dtype=np.int32)
+        self._owners = np.repeat(owners, np.diff(self.pair_offsets))
+        known = np.concatenate([task.known for task in tasks])
+        known_owners = np.repeat(owners, [len(task.known) for task in tasks])
+        heads = known_owners.astype(np.int64) * num_entities + known[:, 0]  # sorted, as the known pairs of a task are
+        is_next = np.append(True, heads[1:] != heads[:-1])
         self._num_entities = num_entities
-        self._known_keys = np.sort(group_of_known * num_entities + known[:, 1])
-        self._group_of_pair = np.searchsorted(groups, self._owners * num_entities + self.pairs[:, 0])
+        self._known_keys = (np.cumsum(is_next) - 1) * num_entities + known[:, 1]
+        asked = self._owners.astype(np.int64) * num_entities + self.pairs[:, 0]
+        self._group_of_pair = np.searchsorted(heads[is_next], asked).astype(np.int32)
 
     @property
     def has_background(self) -> bool:
@@ -100,13 +106,17 @@ class TaskPool:
 
     def is_known(self, rows: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Tell which tails are known to be true for the relation and the head of a row; both have one shape."""
-        keys = self._group_of_pair[rows] * self._num_entities + tails
+        keys = self._group_of_pair[rows].astype(np.int64) * self._num_entities + tails
         return lookup(self._known_keys, keys)[1]
+
+    def pairs_at(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return head and tail of each row: the shape of `rows` and 2."""
+        return self.pairs[rows].astype(np.int64)
 
     def draw_wrong_tails(self, rows: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
         """Draw a candidate for each row, of the same shape, and again where it turns out to be true."""
         owners = self._owners[rows]
-        starts, ends = self.candidate_offsets[owners], self.candidate_offsets[owners + 1]
+        starts, ends = self.candidate_starts[owners], self.candidate_ends[owners]
         drawn = self.candidates[rng.integers(starts, ends)].astype(np.int64)
         unsure = np.unravel_index(np.arange(rows.size), rows.shape)
         for _ in range(ATTEMPTS):
@@ -177,8 +187,8 @@ class EpisodeSampler:
             rest = np.concatenate([rest, rng.choice(rest, self.num_queries - len(rest))])
         return Episode(
             task=int(pool.train_index[task]),
-            support=pool.pairs[support],
-            queries=pool.pairs[rest],
+            support=pool.pairs_at(support),
+            queries=pool.pairs_at(rest),
             negatives=pool.draw_wrong_tails(np.repeat(rest[:, None], self.num_negatives, axis=1), rng),
             weight=int(pool.num_candidates[task]) / self.num_negatives,
             hidden=HiddenEdges.of(int(pool.hidden.relations[task])),
@@ -243,9 +253,9 @@ class TaskBatchSampler:
         support, queries = rows[:, : self.shots], rows[:, self.shots :]
         return TaskBatch(
             tasks,
-            pool.pairs[support],
+            pool.pairs_at(support),
             pool.draw_wrong_tails(support, rng),
-            pool.pairs[queries],
+            pool.pairs_at(queries),
             pool.draw_wrong_tails(np.repeat(queries[..., None], self.num_negatives, axis=2), rng),
             HiddenEdges(pool.hidden.relations[tasks]),
         )
@@ -262,8 +272,26 @@ class TaskBatchSampler:
         return self.pool.pair_offsets[tasks][:, None] + np.take_along_axis(places, shuffled, axis=1)
 
 
-def _offsets(parts: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+class _SharedArrays:
+    """Arrays laid end to end, equal ones only once."""
+
+    def __init__(self) -> None:
+        self._parts: list[npt.NDArray[np.int32]] = []
+        self._places: dict[bytes, int] = {}
+        self._taken: list[int] = []
+
+    def add(self, part: npt.NDArray[np.int32]) -> None:
+        """Add an array, unless it is there already."""
+        place = self._places.setdefault(sha256(np.ascontiguousarray(part).data).digest(), len(self._parts))
+        if place == len(self._parts):
+            self._parts.append(part)
+        self._taken.append(place)
+
+    def join(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the arrays end to end, and where each that was added starts and ends."""
+        lengths = np.array([len(part) for part in self._parts], dtype=np.int64)
+        ends = np.cumsum(lengths)
+        return np.concatenate(self._parts), (ends - lengths)[self._taken], ends[self._taken]
 
 
 def _thin_out(candidates: npt.NDArray[np.int32], limit: int) -> npt.NDArray[np.int32]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import lookup
+from tripleshot.arrays import IntArray, lookup
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 
@@ -17,14 +17,14 @@ class TrainingTriples:
     """What an embedding model learns from, which knows no tasks: the background, the train tasks and the examples.
 
     Attributes:
-        heads: shape (n,), int64, sorted by relation; `relations` and `tails` likewise.
+        heads: shape (n,), int32, sorted by relation; `relations` and `tails` likewise.
         num_relations: those of the background, then one for each train, valid and test task, in this order.
         supports: shape (num_tasks, K, 2), the first K pairs of each task, -1 where there are fewer.
     """
 
-    heads: npt.NDArray[np.int64]
-    relations: npt.NDArray[np.int64]
-    tails: npt.NDArray[np.int64]
+    heads: npt.NDArray[np.int32]
+    relations: npt.NDArray[np.int32]
+    tails: npt.NDArray[np.int32]
     num_relations: int
     supports: npt.NDArray[np.int64]
 
@@ -33,18 +33,18 @@ def collect_triples(dataset: FewShotDataset, shots: int) -> TrainingTriples:
     """Collect the background, all of the train tasks and the K examples, never a query, of the valid and test tasks."""
     graph, tasks = dataset.graph, list(dataset.all_tasks())
     pairs = [task.pairs if split == "train" else task.pairs[:shots] for split, task in tasks]
-    of_tasks = np.repeat(graph.num_relations + np.arange(len(tasks)), [len(part) for part in pairs])
+    numbers = np.arange(graph.num_relations, graph.num_relations + len(tasks), dtype=np.int32)
     joined = np.concatenate([np.empty((0, 2), dtype=np.int32), *pairs])
-    heads = np.concatenate([graph.head_ids, joined[:, 0]]).astype(np.int64)
-    relations = np.concatenate([graph.relation_ids, of_tasks]).astype(np.int64)
-    tails = np.concatenate([graph.tail_ids, joined[:, 1]]).astype(np.int64)
+    relations = np.concatenate([graph.relation_ids, np.repeat(numbers, [len(part) for part in pairs])])
     supports = np.full((len(tasks), shots, 2), -1, dtype=np.int64)
     for support, (_, task) in zip(supports, tasks, strict=True):
         support[: len(task.pairs)] = task.pairs[:shots]
-    if not len(heads):
+    if not len(relations):
         raise InputError(f"{dataset.name} has no triple to learn from")
     order = np.argsort(relations, kind="stable")
-    return TrainingTriples(heads[order], relations[order], tails[order], graph.num_relations + len(tasks), supports)
+    heads = np.concatenate([graph.head_ids, joined[:, 0]])[order]
+    tails = np.concatenate([graph.tail_ids, joined[:, 1]])[order]
+    return TrainingTriples(heads, relations[order], tails, graph.num_relations + len(tasks), supports)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,8 @@ class CorruptingSampler:
         """Draw one batch."""
         triples = self.triples
         rows = np.sort(rng.integers(len(triples.heads), size=self.batch_size))
-        relations, heads, tails = triples.relations[rows], triples.heads[rows], triples.tails[rows]
+        columns = (triples.relations, triples.heads, triples.tails)
+        relations, heads, tails = (column[rows].astype(np.int64) for column in columns)
         backwards = rng.random(len(rows)) < self.head_shares[relations]
         wrong = rng.integers(self.num_entities, size=(len(rows), self.num_negatives))
         given, true = np.where(backwards, tails, heads), np.where(backwards, heads, tails)
@@ -122,17 +123,18 @@ class CorruptingSampler:
                 return
             wrong[rows, columns] = rng.integers(self.num_entities, size=len(rows))
 
-    def _keys(
-        self, relations: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.int64]:
+    def _keys(self, relations: IntArray, heads: IntArray, tails: IntArray) -> npt.NDArray[np.int64]:
         """Return one number per triple."""
-        return (relations * self.num_entities + heads) * self.num_entities + tails
+        return (relations.astype(np.int64) * self.num_entities + heads) * self.num_entities + tails
 
     def _head_shares(self) -> npt.NDArray[np.float64]:
         """Return, per relation, how often the head is replaced: tails per head over tails per head + heads per tail."""
-        triples, count = self.triples, self.triples.num_relations
-        num_heads, num_tails = (
-            np.bincount(np.unique(triples.relations * self.num_entities + ends) // self.num_entities, minlength=count)
-            for ends in (triples.heads, triples.tails)
-        )
+        num_heads, num_tails = (self._num_distinct(ends) for ends in (self.triples.heads, self.triples.tails))
         return num_tails / np.maximum(num_heads + num_tails, 1)
+
+    def _num_distinct(self, ends: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Return how many different entities each relation has at one end."""
+        keys = self.triples.relations.astype(np.int64) * self.num_entities + ends
+        keys.sort()
+        is_first = np.append(True, keys[1:] != keys[:-1])
+        return np.bincount(self.triples.relations[is_first], minlength=self.triples.num_relations)

@@ -6,38 +6,39 @@ moment leaves the last good one.
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from tripleshot.atomic import write_file
 from tripleshot.errors import InputError
-from tripleshot.methods.trainable import WEIGHTS, TrainedWeights
+from tripleshot.methods.trainable import WEIGHTS
+from tripleshot.training.tensor_files import fill_tensors, map_tensors, write_tensors
 
 
 def save_weights(module: nn.Module, folder: Path, name: str = WEIGHTS) -> None:
     """Write the current weights in one step."""
-    state = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
-    write_file(folder / name, save(state))
+    write_tensors(folder / name, module.state_dict())
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the weights of a file, by name."""
+    """Read the weights of a file, by name; the file is mapped, so that only what is used takes memory."""
     try:
-        return load_file(path)
+        return map_tensors(path)[0]
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: not readable as weights: {error}") from None
 
 
 def load_weights(module: nn.Module, folder: Path) -> None:
     """Put the weights in a folder back into the module that they were written from."""
-    TrainedWeights(read_weights(folder / WEIGHTS), None, str(folder)).load_into(module)
+    path, state = folder / WEIGHTS, module.state_dict()
+    if unknown := read_weights(path).keys() - state.keys():
+        raise InputError(f"{path}: belongs to another configuration: the network has no {min(unknown)}")
+    fill_tensors(path, state)
 
 
 def count_weights(folder: Path) -> int:
@@ -95,8 +96,7 @@ def save_checkpoint(
             tensors |= {f"optimizer.{number}.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
     tensors["torch"] = torch.get_rng_state()
     header = {"progress": asdict(progress), "numpy": rng.bit_generator.state}
-    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_file(path, save(contiguous, {"state": json.dumps(header)}))
+    write_tensors(path, tensors, {"state": json.dumps(header)})
 
 
 def load_checkpoint(
@@ -107,28 +107,32 @@ def load_checkpoint(
 ) -> tuple[list[torch.optim.Optimizer], TrainingProgress]:
     """Restore the state of a training; `optimizers_of` makes the optimizers of a stage."""
     try:
-        with safe_open(path, framework="pt") as file:
-            header = json.loads(file.metadata()["state"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        saved, metadata = map_tensors(path)
+        header = json.loads(metadata["state"])
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: not a readable checkpoint: {error}") from None
     progress = TrainingProgress(**header["progress"])
-    try:
-        module.load_state_dict(_below(tensors, "module."))
-    except RuntimeError as error:
-        raise InputError(f"{path}: belongs to another configuration: {str(error).splitlines()[-1].strip()}") from None
+    fill_tensors(path, {f"module.{name}": value for name, value in module.state_dict().items()})
     optimizers = optimizers_of(progress.stage)
     for number, optimizer in enumerate(optimizers):
-        states: dict[int, dict[str, Tensor | int]] = {}
-        for name, value in _below(tensors, f"optimizer.{number}.").items():
-            index, _, key = name.partition(".")
-            is_count = value.dtype == torch.int64 and not value.dim()  # SparseAdam counts its steps in a plain int
-            states.setdefault(int(index), {})[key] = int(value) if is_count else value
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": states})
-    torch.set_rng_state(tensors["torch"])
+        _restore_optimizer(optimizer, path, f"optimizer.{number}.", saved)
+    torch.set_rng_state(saved["torch"])
     rng.bit_generator.state = header["numpy"]
     return optimizers, progress
 
 
-def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+def _restore_optimizer(optimizer: torch.optim.Optimizer, path: Path, prefix: str, saved: Mapping[str, Tensor]) -> None:
+    """Put the state of an optimizer back, into the tensors that it has made already where it has made them."""
+    present = optimizer.state_dict()
+    states: dict[int, dict[str, Tensor | int]] = {}
+    moments: dict[str, Tensor] = {}
+    for name, value in saved.items():
+        if name.startswith(prefix):
+            index, _, key = name.removeprefix(prefix).partition(".")
+            made = present["state"].get(int(index), {})
+            if value.dtype == torch.int64 and not value.dim():  # SparseAdam counts its steps in a plain int
+                states.setdefault(int(index), {})[key] = int(value)
+            else:
+                moments[name] = states.setdefault(int(index), {})[key] = made.get(key, torch.empty_like(value))
+    fill_tensors(path, moments)
+    optimizer.load_state_dict({**present, "state": states})

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tripleshot.atomic import write_file
+from tripleshot.atomic import new_file, write_file
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -98,10 +98,8 @@ def save_names(graph: KnowledgeGraph, folder: Path) -> None:
     """Write the names of a graph: one column of relations, then entities, and how many are relations."""
     names = [vocabulary.names for vocabulary in (graph.relations, graph.entities)]
     schema = pa.schema([("name", pa.large_string())], metadata={"num_relations": str(graph.num_relations)})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, schema) as writer:
+    with new_file(folder / VOCABULARY) as temporary, pa.ipc.new_file(str(temporary), schema) as writer:
         writer.write_table(pa.table([pa.chunked_array(names, type=pa.large_string())], schema=schema))
-    write_file(folder / VOCABULARY, sink.getvalue().to_pybytes())
 
 
 def load_names(folder: Path) -> TrainedNames | None:

@@ -80,7 +80,7 @@ class PyKEENMethod(TrainableMethod[PyKEENSettings, PyKEENModule]):
         from pykeen.models import model_resolver  # type: ignore[missing-import]
         from pykeen.triples import CoreTriplesFactory  # type: ignore[missing-import]
 
-        columns = np.stack([triples.heads, triples.relations, triples.tails], axis=1)
+        columns = np.stack([triples.heads, triples.relations, triples.tails], axis=1).astype(np.int64)
         factory = CoreTriplesFactory(torch.from_numpy(columns), num_entities, triples.num_relations)
         sizes = inspect.signature(model_resolver.lookup(self.variant)).parameters
         width: dict[str, Any] = {"embedding_dim": self.settings.width} if "embedding_dim" in sizes else {}
