@@ -13,7 +13,7 @@ TRAINING = ("--preset", "quick", "--budget", "0.3s", "--queries", "8")
 @pytest.fixture
 def paper(run, quick_rscl, tiny, tmp_path, monkeypatch):
     """Run `tripleshot paper NAME` on the tiny graph, into the folder `out`."""
-    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(TICK))
+    monkeypatch.setattr("tripleshot.training.budget.time", SteadyClock(TICK))
     tiny.save(tmp_path / "tiny")
     return lambda name, *words: run("paper", name, tmp_path / "tiny", "--out", tmp_path / "here" / "out", *words)
 

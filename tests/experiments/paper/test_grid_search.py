@@ -68,7 +68,7 @@ class Silent:
 
 
 def test_a_search_that_cannot_judge_a_point_says_why(tiny, tmp_path, quick_rscl, monkeypatch):
-    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(10.0))
+    monkeypatch.setattr("tripleshot.training.budget.time", SteadyClock(10.0))
     plan = Plan("tiny", tmp_path, 1.0, ("rscl",), (3,), preset=quick_rscl)
     with pytest.raises(InputError, match=r"budget: 1s is too short for one validation of rscl@dropout=0\.3"):
         search_rscl(plan, {"dropout": (0.3,)}, tiny, Silent())
