@@ -23,8 +23,8 @@ def no_losses(step, rng):
 STAGES = [Stage("first", no_losses, 20, 0.1), Stage("second", no_losses, 60, 0.1, validates=True)]
 
 
-def budget(spent=0.0, seconds=100.0, stage=0, reserved=0.0, **progress):
-    return Budget(STAGES, TrainingProgress(stage=stage, spent=spent, **progress), 10, seconds, reserved)
+def budget(spent=0.0, seconds=100.0, stage=0, reserved=0.0, step=1, **progress):
+    return Budget(STAGES, TrainingProgress(stage=stage, step=step, spent=spent, **progress), 10, seconds, reserved)
 
 
 def test_without_a_budget_steps_decide():
@@ -78,7 +78,7 @@ def test_a_validation_may_take_a_share_of_its_stage_and_later_ones_a_little_more
 def test_the_first_validation_comes_while_there_is_time_for_it():
     """The stage is over at 100; its only validation would be there by its interval."""
     one = [Stage("only", no_losses, 60, 0.1, validates=True)]
-    at = lambda spent, **progress: Budget(one, TrainingProgress(spent=spent, **progress), 60, 100.0)  # noqa: E731
+    at = lambda spent, **progress: Budget(one, TrainingProgress(step=9, spent=spent, **progress), 60, 100.0)  # noqa: E731
     assert not at(93).is_time_to_validate()
     assert at(94).is_time_to_validate()
     assert not at(94, validations=1, validating=1.0, validated_at=56.0).is_time_to_validate()
@@ -93,6 +93,12 @@ def test_validations_that_take_too_much_time_wait():
 def test_time_is_left_for_the_last_validation():
     assert budget(spent=96, stage=1, stage_began=25.0, validating=8.0, validations=2).is_over()
     assert not budget(spent=95.9, stage=1, stage_began=25.0, validating=8.0, validations=2).is_over()
+
+
+def test_a_stage_takes_a_step_however_late_it_is_unless_it_has_none():
+    assert not budget(spent=500, step=0).is_over()
+    assert budget(spent=500, step=1).is_over()
+    assert Budget([Stage("empty", no_losses, 0, 0.1), *STAGES], TrainingProgress(), 10, 100.0).is_over()
 
 
 def test_time_is_left_for_the_last_checkpoint():

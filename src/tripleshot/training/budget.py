@@ -111,9 +111,9 @@ class Budget:
         return self.steps * min(1.0, used / given) if given > 0 else float(self.steps)
 
     def is_over(self) -> bool:
-        """Tell whether the stage has come to its end."""
+        """Tell whether the stage has come to its end; however late it is, a stage that has steps takes one."""
         state = self.progress
-        if not self.seconds:
+        if not self.seconds or not state.step:
             return state.step >= self.steps
         last = state.validating / state.validations if self.validates and state.validations else 0.0
         return state.spent + last + state.saving >= self.end

@@ -216,7 +216,8 @@ def _run_stages(
 
 def _warn_of_few_steps(folder: Path, seconds: float, prepared: float) -> None:
     """Say plainly that a training was too short to teach anything."""
-    few = [f"{steps} steps of {stage}" for stage, steps in steps_of(folder).items() if steps < MIN_STEPS]
+    counts = [(stage, steps) for stage, steps in steps_of(folder).items() if steps < MIN_STEPS]
+    few = [f"{steps} {'step' if steps == 1 else 'steps'} of {stage}" for stage, steps in counts]
     if few:
         logger.warning(
             "the weights are hardly trained: a budget of %s was enough for only %s (preparing took %.0f s); "
