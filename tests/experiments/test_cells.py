@@ -16,6 +16,7 @@ from tripleshot.experiments.cells import Cell, Plan, run_cell, variant_of_width
 from tripleshot.experiments.comparison_table import make_comparison
 from tripleshot.experiments.variants import EVERYTHING
 from tripleshot.methods import METHODS
+from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.training.log import LOG, read_log
 from tripleshot.training.runs import CONFIG, load_config, load_run
 from tripleshot.training.trainer import StoppedError
