@@ -28,7 +28,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from measuring import OURS, SHOTS, data_parser, describe_machine, load_data
+from measuring import OURS, SHOTS, data_parser, describe_machine, load_data, no_validation
 from tripleshot.datasets.negatives import TrainingTriples, collect_triples
 from tripleshot.evaluation.results import write_json
 from tripleshot.methods.embedding.method import RESCAL, ComplEx, DistMult, TransE, TransH, TransR
@@ -54,7 +54,7 @@ def time_ours(name: str, settings: EmbeddingSettings, triples: TrainingTriples, 
         for count in (WARMING, steps):
             options = TrainerOptions(checkpoint_every=count + 1, clip=settings.clip)
             short = replace(stage, steps=count)
-            trainer = Trainer(method.module, [short], Path(folder), 0, lambda: 0.0, lambda: None, options)
+            trainer = Trainer(method.module, [short], Path(folder), 0, no_validation, lambda: None, options)
             seconds.append(trainer.run().seconds)
     return seconds[1]
 

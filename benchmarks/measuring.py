@@ -16,6 +16,7 @@ import torch
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.evaluation.results import commit
+from tripleshot.evaluation.validation import Validation
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary
 from tripleshot.methods.rscl.contexts import ContextBatch
@@ -37,6 +38,11 @@ def data_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, help="of torch; its own choice by default")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     return parser
+
+
+def no_validation(*limits: object) -> Validation:
+    """Stand in for the validation of a trainer whose steps alone are measured."""
+    return Validation(np.ones(1), 1)
 
 
 def load_data(arguments: argparse.Namespace) -> FewShotDataset:

@@ -34,6 +34,7 @@ from measuring import (
     forward_flops,
     gemm_rate,
     load_data,
+    no_validation,
     states_flops,
     untrained_method,
 )
@@ -75,7 +76,7 @@ def train_ours(
         options = TrainerOptions(checkpoint_every=num_steps + 1, clip=settings.clip)
         timer = StepTimer(taken, between)
         trainer = Trainer(
-            method.module, [of_its_number], Path(folder), settings.seed, lambda: 0.0, lambda: None, options, timer
+            method.module, [of_its_number], Path(folder), settings.seed, no_validation, lambda: None, options, timer
         )
         timer.progress = trainer.progress
         trainer.run()

@@ -129,7 +129,7 @@ def reader(tmp_path, monkeypatch) -> Iterator[Reader]:
     write_files(here)
     monkeypatch.chdir(here)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(TICK))
+    monkeypatch.setattr("tripleshot.training.budget.time", SteadyClock(TICK))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TRIPLESHOT_HOME", str(home / "tripleshot"))
     logger = logging.getLogger("tripleshot")

@@ -12,6 +12,7 @@ from tripleshot.evaluation.calibration import (
     Calibration,
     Curve,
     Question,
+    ask_valid,
     calibrate,
     fit_calibration,
     load_calibration,
@@ -35,6 +36,12 @@ def made_up(rng, num_tasks=4, num_questions=60, num_candidates=30, scale=1.0):
         right = np.arange(num_candidates) == rng.choice(num_candidates, p=shares)
         questions.append(Question(index % num_tasks, scale * logits + rng.normal() * 100, right))
     return questions
+
+
+def after(count):
+    """Return a function that tells, from its so-manieth call on, that time is over."""
+    calls = iter(range(1, 10_000))
+    return lambda: next(calls) >= count
 
 
 def fitted(questions) -> Calibration:
@@ -158,3 +165,18 @@ def test_a_broken_calibration_is_refused(tmp_path, text):
     (tmp_path / CALIBRATION).write_text(text)
     with pytest.raises(InputError, match=CALIBRATION):
         load_calibration(tmp_path)
+
+
+@pytest.mark.parametrize(("calls", "asked"), [(1, 2), (6, 7)])
+def test_when_time_is_over_no_more_is_asked_but_two_tasks_once(tiny, calls, asked):
+    dataset = replace(tiny, valid=(*tiny.valid, *tiny.train))
+    method = create_method("evidence")
+    fit(method, dataset, 3)
+    everything = ask_valid(method, dataset, 3, 100_000, 0)
+    fewer = ask_valid(method, dataset, 3, 100_000, 0, is_over=after(calls))
+    assert len(fewer) == asked < len(everything)
+    for one, other in zip(fewer, everything, strict=False):
+        np.testing.assert_array_equal(one.scores, other.scores)
+    calibration = calibrate(method, dataset, 3, is_over=after(calls))
+    assert calibration is not None
+    assert calibration.num_questions == asked

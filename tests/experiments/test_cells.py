@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 
 from clocks import SteadyClock
+from slow_method import make_dataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import RESULT
 from tripleshot.experiments.cells import Cell, Plan, run_cell, variant_of_width
 from tripleshot.experiments.comparison_table import make_comparison
 from tripleshot.experiments.variants import EVERYTHING
 from tripleshot.methods import METHODS
+from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.training.log import LOG, read_log
 from tripleshot.training.runs import CONFIG, load_config, load_run
 from tripleshot.training.trainer import StoppedError
@@ -47,8 +49,14 @@ class Recorder:
 
 
 @pytest.fixture
-def plan(tmp_path, monkeypatch, quick_rscl):
-    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(TICK))
+def clock(monkeypatch):
+    made = SteadyClock(TICK)
+    monkeypatch.setattr("tripleshot.training.budget.time", made)
+    return made
+
+
+@pytest.fixture
+def plan(tmp_path, clock, quick_rscl):
     return Plan("tiny", tmp_path, BUDGET, ("degree", "rscl"), (3,), preset=quick_rscl)
 
 
@@ -70,6 +78,20 @@ def test_a_cell_is_a_run_within_the_budget_and_a_result(plan, tiny):
     method, _ = load_run(plan.folder(RSCL), tiny)
     task = tiny.test[0]
     assert len(method.score(task.support(3), 0, tiny.candidates(task))) == len(tiny.candidates(task))
+
+
+def test_a_cell_keeps_to_its_budget_though_a_validation_would_take_ten_times_as_long(plan, monkeypatch, clock):
+    plan = replace(plan, budget=100.0, split="valid", queries=10)
+    clock.tick, score = 0.5, RSCLMethod.score
+
+    def slow_score(self, support, head, tails):
+        clock.now += 2
+        return score(self, support, head, tails)
+
+    monkeypatch.setattr(RSCLMethod, "score", slow_score)
+    result = run_cell(plan, RSCL, make_dataset(), Recorder())
+    assert 90 <= result["training"]["spent"] <= 110
+    assert {point["queries"] for point in result["training"]["curve"]} <= set(range(1, 6))
 
 
 def test_what_does_not_learn_is_a_cell_too(plan, tiny):

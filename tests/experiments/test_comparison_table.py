@@ -101,6 +101,15 @@ def test_a_method_that_does_not_learn_is_a_row_without_training():
     assert line.cells == ("degree", ".071", ".071", ".071", ".071", "none", "2.5", "", "")
 
 
+def test_a_method_that_took_hardly_a_step_says_so():
+    few, enough = (
+        {**one, "training": {**one["training"], "steps": {"first": 900, "last": count}}}
+        for one, count in ((result("rscl", 0.3, 30.0), 7), (result("metar", 0.3, 30.0), 50))
+    )
+    comparison = make_comparison([few, enough], "tiny", 5, 30)
+    assert [line.cells[-1] for line in lay_out(comparison).lines] == ["hardly trained: 7 steps", ""]
+
+
 def test_shares_are_written_as_papers_do():
     assert [format_metric(value) for value in (0.3174, 1.0, -0.02)] == [".317", "1.000", "-.020"]
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import load_file
 from torch.nn import functional
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np, torch
 from safetensors.torch import save_file
 from torch import nn
+from tripleshot.evaluation.validation import Validation
 from tripleshot.training.distributed import process_group, rank
 from tripleshot.methods.trainable import Stage
 from tripleshot.training.trainer import Trainer, TrainerOptions
@@ -34,8 +36,10 @@ with process_group("cpu"):
     rows = torch.tensor([0, 1, 2]) if rank() == 0 else torch.tensor([2, 3])
     def losses(step, rng):
         return {"fit": (module.layer(module.rows(rows)) - 1).square().mean()}
+    def validate(*limits):
+        return Validation(np.array([0.5]), 1)
     stage = Stage("only", losses, 1, 0.1, "constant", 0, validates=True)
-    trainer = Trainer(module, [stage], folder, 0, lambda: 0.5, lambda: None, TrainerOptions(clip=0.0))
+    trainer = Trainer(module, [stage], folder, 0, validate, lambda: None, TrainerOptions(clip=0.0))
     if rank() == 0:
         save_file({name: value.clone() for name, value in module.state_dict().items()}, folder / "before.safetensors")
     trainer.run()
@@ -73,14 +77,15 @@ def test_gradients_dense_and_sparse_are_the_mean_over_processes(tmp_path: Path):
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_rscl_trains_in_two_processes_and_resuming_what_is_finished_trains_no_more(tmp_path: Path):
+@pytest.mark.parametrize("limit", ["--steps=4", "--budget=2s"])
+def test_rscl_trains_in_two_processes_and_resuming_what_is_finished_trains_no_more(tmp_path: Path, limit: str):
     lines = [f"person:{i}\tr{r}\tcity:{(i * (r + 1)) % 9}" for r in range(5) for i in range(60)]
     lines += [f"city:{i}\tin\tcountry:{i % 3}" for i in range(9)]
     (tmp_path / "graph.tsv").write_text("\n".join(lines))
     settings = ("--width", 8, "--num-layers", 1, "--num-heads", 2, "--batch-size", 8, "--pretraining-steps", 3)
     words = ("-m", "tripleshot", "train", tmp_path / "graph.tsv", tmp_path / "run", "--threads", 1)
     settings = (*settings, "--method", "rscl")
-    done = torchrun(*words, *settings, "--steps", 4)
+    done = torchrun(*words, *settings, limit)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("trained;") == 1
     assert finished_stages(tmp_path / "run") == ["pre-training", "episodes"]

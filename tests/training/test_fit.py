@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from slow_method import Clock, Pace, SlowMethod, make_dataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import load_calibration
 from tripleshot.methods import create_method
+from tripleshot.methods.trainable import WEIGHTS
+from tripleshot.training.budget import Stopwatch
 from tripleshot.training.fit import calibrate_run, fit, train_run
 from tripleshot.training.log import LOG, read_log
 from tripleshot.training.runs import CONFIG, VOCABULARY, load_config, load_run
@@ -124,3 +127,63 @@ def test_a_run_is_calibrated_on_its_valid_tasks(tiny, tmp_path):
     assert calibration is not None
     assert load_calibration(tmp_path) == calibration
     assert calibrate_run(method, tiny, SHOTS) is None
+
+
+def train_slowly(pace, folder=None, budget=100.0):
+    """Train and calibrate at a pace; return the method, the seconds that it took, and the calibration."""
+    clock, dataset = Clock(), make_dataset()
+    method, watch = SlowMethod(clock, pace), Stopwatch(calibrates=True, clock=clock)
+    fit(method, dataset, SHOTS, folder, budget=budget, watch=watch)
+    return method, clock.now, calibrate_run(method, dataset, SHOTS, folder, watch=watch)
+
+
+@pytest.mark.parametrize(
+    "pace",
+    [
+        Pace(),
+        Pace(step=3.0),
+        Pace(answer=0.05),
+        Pace(answer=2.0),  # a validation of all queries would take ten times the budget
+        Pace(preparing=50.0),
+        Pace(preparing=50.0, step=2.0, answer=0.5),
+    ],
+    ids=str,
+)
+def test_a_budget_is_kept_whatever_is_slow(pace, tmp_path):
+    method, _, calibration = train_slowly(pace, tmp_path)
+    assert 90 <= method.clock.now <= 110
+    assert method.num_steps > 10
+    assert (tmp_path / WEIGHTS).exists()
+    assert calibration is not None
+    assert load_calibration(tmp_path) == calibration
+    asked = {row["queries"] for row in read_log(tmp_path / LOG) if "valid_mrr" in row}
+    assert len(asked) == 1
+
+
+def test_a_step_longer_than_the_budget_is_the_only_one(tmp_path):
+    method, trained, calibration = train_slowly(Pace(step=300.0), tmp_path)
+    assert method.num_steps == 1
+    assert trained < 310
+    assert calibration is not None
+    assert (tmp_path / WEIGHTS).exists()
+
+
+def test_preparing_longer_than_the_budget_leaves_one_step_and_says_so(tmp_path, caplog):
+    method, trained, _ = train_slowly(Pace(preparing=150.0), tmp_path)
+    assert method.num_steps == 1
+    assert trained < 151
+    assert (tmp_path / WEIGHTS).exists()
+    assert "only 1 step of learning (preparing took 150 s)" in caplog.text
+
+
+@pytest.mark.parametrize(("step", "is_said"), [(5.0, True), (1.0, False)])
+def test_fewer_than_fifty_steps_are_said_plainly(step, is_said, caplog):
+    method, _, _ = train_slowly(Pace(step=step))
+    said = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    few = f"a budget of 1m40s was enough for only {method.num_steps} steps of learning"
+    assert any(few in text and "take a larger budget or a faster method" in text for text in said) == is_said
+
+
+def test_a_training_by_steps_is_not_said_to_be_short(tiny, caplog):
+    fit(create_method("transe", TRANSE), tiny, SHOTS)
+    assert not [record for record in caplog.records if record.levelno == logging.WARNING]

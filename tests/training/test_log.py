@@ -26,6 +26,20 @@ def test_a_training_is_described_by_its_curve_and_its_time(tmp_path):
     assert [row["step"] for row in described["curve"]] == [10, 20]
 
 
+def test_the_best_validation_is_the_one_that_was_kept_not_the_highest_on_fewer_queries(tmp_path):
+    rows: list[dict[str, object]] = [
+        {"stage": "one", "step": 9, "seconds": 1.0, "finished": "one"},
+        {"step": 10, "seconds": 1.0, "valid_mrr": 0.3, "queries": 50, "is_best": True},
+        {"step": 20, "seconds": 2.5, "valid_mrr": 0.4, "queries": 20, "is_best": False},
+        {"stage": "other", "step": 20, "seconds": 2.5, "finished": "other"},
+    ]
+    for row in rows:
+        write_log(tmp_path / LOG, row)
+    described = describe_training(tmp_path)
+    assert described["best"] == {"step": 10, "seconds": 1.0, "valid_mrr": 0.3, "queries": 50}
+    assert described["steps"] == {"one": 9, "other": 20}
+
+
 def test_a_broken_log_is_named(tmp_path):
     (tmp_path / LOG).write_text("{")
     with pytest.raises(InputError, match=LOG):

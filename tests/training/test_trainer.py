@@ -17,6 +17,7 @@ from safetensors import safe_open
 from torch import nn
 
 from tripleshot.errors import InputError, TripleshotError
+from tripleshot.evaluation.validation import Validation
 from tripleshot.methods.trainable import Stage, TrainedWeights
 from tripleshot.training.checkpoints import load_weights, read_weights, save_weights
 from tripleshot.training.log import LOG, read_log
@@ -54,7 +55,7 @@ def trainer(folder, scores=(0.1, 0.2, 0.3), steps=30, options=None, stop_at=None
         stages,
         folder,
         seed=1,
-        validate=lambda: next(answers, 0.0),
+        validate=lambda *limits: Validation(np.array([next(answers, 0.01)]), 1),
         keep=lambda: save_weights(module, folder),
         options=options or TrainerOptions(validate_every=10, patience=0, checkpoint_every=7),
     )
@@ -122,6 +123,52 @@ def test_resuming_from_an_older_checkpoint_writes_no_step_twice(tmp_path):
     assert sum(line["step"] == 25 for line in read_log(tmp_path / "run" / LOG)) == 0
 
 
+def test_weights_and_a_checkpoint_precede_the_first_validation_which_a_resumed_run_does_first(tmp_path):
+    whole, made = trainer(tmp_path / "whole")
+    made.run()
+
+    def cut_power(*limits):
+        raise RuntimeError("power cut")
+
+    module, broken = trainer(tmp_path / "run")
+    broken.validate = cut_power
+    with pytest.raises(RuntimeError, match="power cut"):
+        broken.run()
+    kept = Small()
+    load_weights(kept, tmp_path / "run")
+    assert torch.equal(weights(kept), weights(module))
+    module, resumed = trainer(tmp_path / "run")
+    progress = resumed.run(resume=True)
+    assert torch.equal(weights(module), weights(whole))
+    assert progress.validations == 3
+    logs = [[line.get("valid_mrr") for line in read_log(tmp_path / name / LOG)] for name in ("run", "whole")]
+    assert logs[0] == logs[1]
+
+
+def test_weights_are_compared_on_the_queries_that_both_validations_asked(tmp_path):
+    """The second validation was cut short: it has the higher mean, and is worse on what both asked."""
+    _, made = trainer(tmp_path / "run")
+    found = iter([[0.5, 0.1, 0.1, 0.1], [0.4, 0.0, 0.0, 0.0], [0.5, 0.2, 0.0, 0.0]])
+    made.validate = lambda *limits: Validation(np.array(next(found)), 4)
+    progress = made.run()
+    assert (progress.best_step, progress.best_ranks) == (30, [0.5, 0.2, 0.0, 0.0])
+    log = [line for line in read_log(tmp_path / "run" / LOG) if "valid_mrr" in line]
+    assert [(line["queries"], line["is_best"]) for line in log] == [(4, True), (1, False), (2, True)]
+
+
+def test_without_a_budget_a_validation_has_no_limit_but_asks_what_the_first_asked(tmp_path):
+    _, made = trainer(tmp_path / "run")
+    limits = []
+
+    def validate(num_heads, is_over):
+        limits.append((num_heads, is_over))
+        return Validation(np.array([0.5]), 7)
+
+    made.validate = validate
+    made.run()
+    assert limits == [(0, None), (7, None), (7, None)]
+
+
 def test_resuming_a_finished_run_changes_nothing(tmp_path):
     module, made = trainer(tmp_path / "run")
     made.run()
@@ -162,10 +209,10 @@ def test_what_happens_is_said_to_the_logger(tmp_path, caplog):
         "stage first begins at step 0: 10 steps",
         "stage first ends at step 10",
         "stage second begins at step 0: 100 steps",
-        "second, step 10: valid MRR 0.1000, the best so far",
-        "second, step 20: valid MRR 0.5000, the best so far",
-        "second, step 30: valid MRR 0.3000",
-        "second, step 40: valid MRR 0.2000",
+        "second, step 10: valid MRR 0.1000 on 1 queries, the best so far",
+        "second, step 20: valid MRR 0.5000 on 1 queries, the best so far",
+        "second, step 30: valid MRR 0.3000 on 1 queries",
+        "second, step 40: valid MRR 0.2000 on 1 queries",
         "stage second ends at step 40: no better in 2 validations",
     ]
     details = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]

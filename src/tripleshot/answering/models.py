@@ -10,7 +10,7 @@ from tripleshot.answering.predictor import DATA, DEFAULT_SHOTS, Predictor
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.methods import check_setting_names, create_method, find_method
-from tripleshot.training.budget import read_budget
+from tripleshot.training.budget import Stopwatch, read_budget
 from tripleshot.training.distributed import process_group, rank
 from tripleshot.training.fit import calibrate_run, fit, train_run
 from tripleshot.training.runs import load_config
@@ -38,7 +38,8 @@ def train(
         method: its name; `list_methods()` has them all. One that does not learn is only prepared.
         dataset: background, train tasks to learn from, valid tasks to choose on; or the name or folder of one.
         shots: K, the number of examples per relation.
-        budget: time to train in, such as "10m", in place of the preset's number of steps.
+        budget: time to be ready in, such as "10m", in place of the preset's number of steps: preparing, training and
+            calibration, but not reading the dataset.
         preset: where settings start from.
         settings: single settings in place of the preset's.
         folder: where the run is kept, with checkpoints to resume from; None keeps it in memory until `save`.
@@ -50,21 +51,21 @@ def train(
     data = dataset if isinstance(dataset, FewShotDataset) else load_dataset(dataset)
     kept = None if folder is None else Path(folder)
     chosen = {} if resume else _settings(method, preset, settings or {})
-    seconds = read_budget(budget)
+    seconds, watch = read_budget(budget), Stopwatch(calibrates=True)
     with process_group(device):
         if kept is None:
             trained = create_method(method, chosen, device)
-            fit(trained, data, shots, budget=seconds, callback=callback)
+            fit(trained, data, shots, budget=seconds, callback=callback, watch=watch)
         else:
             about = {"data": source, "settings": chosen, "device": device, "resume": resume, "budget": seconds}
-            trained = train_run(method, data, shots, kept, **about, callback=callback)
+            trained = train_run(method, data, shots, kept, **about, callback=callback, watch=watch)
             config = load_config(kept)
             method, shots = config.method, config.shots
         if rank() != 0:
             return Predictor.of(data, trained, method, shots, device=device)
         if kept is not None and not source:
             data.save(kept / DATA, overwrite=True)
-        calibration = calibrate_run(trained, data, shots, kept, _progress_of(callback))
+        calibration = calibrate_run(trained, data, shots, kept, _progress_of(callback), watch)
     return Predictor.of(data, trained, method, shots, calibration, device)
 
 

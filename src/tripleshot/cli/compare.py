@@ -68,10 +68,10 @@ def compare_command(
         The folder to write: compare-K-shot.json, .md and .png for each K (compare-valid-K-shot for valid tasks), and
         below runs/ every run with its result.
     budget
-        Time that each training is given, such as 20m or 1h30m, from its first step on: steps, validations and
-        checkpoints count; reading the data and the test do not. Several times, such as 1m 5m 30m, train each method for
-        each of them and show what more time brings: over-time-K-shot.json, .md and .png. The longest is kept in OUT,
-        the others in OUT/after-1m and so on.
+        Time that each training is given, such as 20m or 1h30m: preparing, steps, validations and checkpoints count;
+        reading the data and the test do not. Several times, such as 1m 5m 30m, train each method for each of them and
+        show what more time brings: over-time-K-shot.json, .md and .png. The longest is kept in OUT, the others in
+        OUT/after-1m and so on.
     shots
         K, the number of examples per relation, or several with commas between.
     seeds

@@ -56,8 +56,9 @@ def train_command(
     settings
         Single settings in place of the preset's and the file's.
     budget
-        Time to train in, such as 20m or 1h30m, in place of a number of steps; validations and checkpoints count, and
-        the learning rate, validations and patience follow the share of it that is used.
+        Time to be ready in, such as 20m or 1h30m, in place of a number of steps, counted from when DATA has been read:
+        preparing, steps, validations, checkpoints and calibration. The learning rate, validations and patience follow
+        the share of it that is used, and validations and calibration ask less where they would take too long.
     resume
         Go on with the run in RUN, with the time that it had left.
     device

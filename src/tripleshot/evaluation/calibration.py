@@ -31,6 +31,7 @@ from tripleshot.methods.protocol import Scorer
 
 CALIBRATION = "calibration.json"
 MAX_QUESTIONS = 300
+MIN_QUESTIONS = 2  # of two tasks, as they are asked in turn: each is judged by the others
 MAX_SCORES = 200_000  # of all questions together: a neural method takes about a minute
 TEMPERATURES = 2.0 ** np.arange(-6, 3)  # in units of how far the best score is above the mean
 STEP, MAX_LOG = 0.01, 50.0  # logarithms of shares are rounded to steps, and not distinguished below -50
@@ -103,6 +104,7 @@ def calibrate(
     max_scores: int = MAX_SCORES,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    is_over: Callable[[], bool] | None = None,
 ) -> Calibration | None:
     """Fit on the valid tasks; None where they are fewer than two, or no right answer is among the candidates.
 
@@ -113,8 +115,9 @@ def calibrate(
         max_scores: candidates of all questions together; every task is asked at least once.
         seed: draws the heads that are asked about.
         progress: called with the number of questions done and their total.
+        is_over: tells when there is no time for another question; two are asked in any case.
     """
-    return fit_calibration(ask_valid(method, dataset, shots, max_scores, seed, progress))
+    return fit_calibration(ask_valid(method, dataset, shots, max_scores, seed, progress, is_over))
 
 
 def save_calibration(calibration: Calibration, folder: Path) -> None:
@@ -146,6 +149,7 @@ def ask_valid(
     max_scores: int,
     seed: int,
     progress: Callable[[int, int], None] | None = None,
+    is_over: Callable[[], bool] | None = None,
 ) -> list[Question]:
     """Ask a method about heads of the valid tasks, drawn by the seed and taken from the tasks in turn."""
     rng = np.random.default_rng(seed)
@@ -163,6 +167,8 @@ def ask_valid(
             questions.append(Question(index, scores, np.isin(tails, task.known_tails(head))))
         if progress:
             progress(done, count)
+        if is_over and done >= MIN_QUESTIONS and is_over():
+            break
     return questions
 
 

@@ -215,14 +215,21 @@ def _rank_task(
     for head in np.unique(queries[:, 0]).tolist():
         positions = np.flatnonzero(queries[:, 0] == head)
         answers = queries[positions, 1]
-        rivals = np.setdiff1d(pool, task.known_tails(head), assume_unique=True)
-        scores = checked_scores(method, task, support, head, np.concatenate([rivals, answers]))
-        ranked[:2, positions] = rank_among(scores[: len(rivals)], scores[len(rivals) :])
-        ranked[2, positions] = len(rivals) + 1
+        ranked[:, positions] = rank_head(method, task, support, head, answers, pool)
         if count_missing:
             ranked[:2, positions[~np.isin(answers, pool)]] = np.inf
         advance(len(answers))
     return ranked
+
+
+def rank_head(
+    method: Scorer, task: Task, support: IntArray, head: int, answers: IntArray, pool: IntArray
+) -> npt.NDArray[np.float64]:
+    """Return optimistic rank, pessimistic rank and number of candidates of each true answer for a head."""
+    rivals = np.setdiff1d(pool, task.known_tails(head), assume_unique=True)
+    scores = checked_scores(method, task, support, head, np.concatenate([rivals, answers]))
+    ranks = rank_among(scores[: len(rivals)], scores[len(rivals) :])
+    return np.stack([*ranks, np.full(len(answers), len(rivals) + 1)]).astype(np.float64)
 
 
 def checked_scores(method: Scorer, task: Task, support: IntArray, head: int, tails: IntArray) -> FloatArray:

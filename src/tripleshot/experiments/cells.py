@@ -63,7 +63,7 @@ class Plan:
     Attributes:
         data: the dataset as the user named it.
         out: the folder to write.
-        budget: seconds that each training is given, validations included.
+        budget: seconds that each training is given, preparing and validations included.
         methods: names in the table of methods, some perhaps with a variant.
         shots: numbers of examples.
         num_seeds: trainings of each method; one that does not learn needs only one.

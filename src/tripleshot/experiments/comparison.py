@@ -48,8 +48,8 @@ def compare(
         methods: names; also variants, such as "metar@pre-train" or "rscl@dropout=0.3". None is every method.
         dataset: to train and ask on, or its name or folder.
         shots: K, the number of examples per relation.
-        budget: time that each training is given, such as "10m", from its first step on: steps, validations and
-            checkpoints count; reading the data and ranking the queries do not.
+        budget: time that each training is given, such as "10m": preparing, steps, validations and checkpoints count;
+            reading the data and ranking the queries do not.
         out: a folder to keep every run, the table and its figure in. What is finished there is never done again: the
             same call goes on after an interruption. None keeps nothing.
         seeds: trainings of each method, with seeds from 0; one that does not learn needs only one.

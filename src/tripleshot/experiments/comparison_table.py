@@ -12,6 +12,7 @@ from tripleshot.evaluation.results import Result
 from tripleshot.experiments.published import METRICS, Published, published_for
 from tripleshot.experiments.variants import Variant, variant_of
 from tripleshot.tables import Tabular
+from tripleshot.training.budget import MIN_STEPS
 
 FAR_BEHIND = 0.03  # MRR below the published one that is worth a look at the learning curve
 SPREAD = " ±"  # between a mean over seeds and its standard deviation
@@ -49,6 +50,12 @@ class Row:
     def answers_per_second(self) -> float:
         """Queries ranked per second, averaged over seeds."""
         return mean(result["queries"] / max(result["seconds"], 1e-3) for result in self.results)
+
+    @property
+    def few_steps(self) -> int | None:
+        """The steps of its shortest stage, if they are too few to learn from; None otherwise."""
+        steps = [count for one in self.results for count in one.get("training", {}).get("steps", {}).values()]
+        return min(steps) if steps and min(steps) < MIN_STEPS else None
 
     @property
     def parameters(self) -> int:
@@ -210,7 +217,7 @@ def _published_document(published: Published) -> dict[str, Any]:
 def training_seconds(training: dict[str, Any]) -> float:
     """Return the seconds that a training had taken at its end, or at a point of its learning curve.
 
-    With a budget, validations and checkpoints are included; without one, only steps were timed.
+    With a budget everything that it covers is included; without one, only steps were timed.
     """
     return training["spent"] if "spent" in training else training["seconds"]
 
@@ -257,6 +264,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     remarks = [f"{format_metric(row.behind)} below published"] if row.behind is not None and row.is_far_behind else []
     if row.pretrained:
         remarks.append(f"starts from {row.pretrained['method']}, {row.pretrained['spent']:,.0f} s more")
+    if row.few_steps is not None:
+        remarks.append(f"hardly trained: {row.few_steps} steps")
     if len(row.results) > 1:
         remarks.append(f"{len(row.results)} seeds")
     metrics = [_with_spread(row.metric(name), row.spread(name)) for name in METRICS]

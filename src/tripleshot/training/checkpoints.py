@@ -58,10 +58,14 @@ class TrainingProgress:
         best_step: when it was.
         worse_in_a_row: validations since then.
         seconds: time of the steps alone, also of those before the training was resumed.
-        spent: all time since the first step, but not while it was stopped: steps, validations, checkpoints.
+        spent: all time since the training was called, but not while it was stopped: preparing, steps, validations,
+            checkpoints. `prepared` is what of it came before the first step, `saving` is the longest checkpoint.
         stage_began: what was spent when the stage began.
         validating: seconds of the validations in `spent`; `validations` says how many there were.
         validated_at: where in the stage the last validation was, in steps of its budget.
+        valid_heads: how many heads a validation asks about, as many as the first had time for; 0 before it.
+        best_ranks: reciprocal ranks of the best validation, 0 for queries that it did not ask.
+        is_validating: the checkpoint was made before a validation, which comes before the next step.
         loss_sums: sums of the losses since they were last logged; `loss_count` says over how many steps.
         finished: nothing is left to do.
     """
@@ -73,10 +77,15 @@ class TrainingProgress:
     worse_in_a_row: int = 0
     seconds: float = 0.0
     spent: float = 0.0
+    prepared: float = 0.0
+    saving: float = 0.0
     stage_began: float = 0.0
     validating: float = 0.0
     validations: int = 0
     validated_at: float = 0.0
+    valid_heads: int = 0
+    best_ranks: list[float] = field(default_factory=list)
+    is_validating: bool = False
     loss_sums: dict[str, float] = field(default_factory=dict)
     loss_count: int = 0
     finished: bool = False

@@ -6,7 +6,6 @@ One function for the command line, for comparisons and for Python.
 import logging
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,16 @@ from tripleshot.datasets.catalog import absolute_source
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import MAX_SCORES, Calibration, calibrate, save_calibration
-from tripleshot.evaluation.protocol import evaluate, sample_queries
+from tripleshot.evaluation.protocol import sample_queries
 from tripleshot.evaluation.results import command, commit
+from tripleshot.evaluation.validation import Validation, Validator
 from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import Stage, TrainableMethod
+from tripleshot.training.budget import MIN_STEPS, Stopwatch, write_budget
 from tripleshot.training.checkpoints import load_weights, save_weights
 from tripleshot.training.distributed import rank, wait_for_all
-from tripleshot.training.log import LOG, write_log
+from tripleshot.training.log import LOG, steps_of, write_log
 from tripleshot.training.runs import (
     CONFIG,
     RunConfig,
@@ -47,6 +48,7 @@ def fit(
     resume: bool = False,
     budget: float = 0.0,
     callback: TrainingCallback | None = None,
+    watch: Stopwatch | None = None,
 ) -> None:
     """Prepare a method for a dataset and, if it learns, train it and leave it with its best weights.
 
@@ -57,12 +59,15 @@ def fit(
         shots: K.
         folder: where weights, checkpoint and log go; None keeps nothing on disk.
         resume: go on from the checkpoint in the folder.
-        budget: seconds of training in place of the settings' number of steps; 0 goes by steps.
+        budget: seconds to be ready in, preparing included, in place of the settings' number of steps; 0 goes by steps.
         callback: is told about every step.
+        watch: counts what is spent of the budget; None begins now.
     """
+    watch = watch or Stopwatch()
+    watch.seconds = budget
     stages = _prepare(method, dataset, shots, folder, resume)
     if isinstance(method, TrainableMethod):
-        _run_stages(method, stages, dataset, shots, folder, resume, budget, callback)
+        _run_stages(method, stages, dataset, shots, folder, resume, callback, watch)
 
 
 def train_run(
@@ -77,6 +82,7 @@ def train_run(
     resume: bool = False,
     budget: float = 0.0,
     callback: TrainingCallback | None = None,
+    watch: Stopwatch | None = None,
 ) -> Method:
     """Train a method into a folder that says what it is: `runs.load_run` loads it again.
 
@@ -92,15 +98,18 @@ def train_run(
         settings: of the method; None takes its `fast` preset.
         device: where to compute.
         resume: go on with the run in the folder, with its own method, settings, shots and budget.
-        budget: seconds of training in place of a number of steps; 0 goes by steps.
+        budget: seconds to be ready in, preparing included, in place of a number of steps; 0 goes by steps.
         callback: is told about every step.
+        watch: counts what is spent of the budget; None begins now.
     """
+    watch = watch or Stopwatch()
     found = load_config(folder) if resume else None
     if found is not None:
         require_same_data(found, dataset)
         name, settings, shots, budget = found.method, found.settings, found.shots, found.budget
     elif (folder / CONFIG).exists():
         raise InputError(f"{folder}: a run is there already; choose another folder, or resume it")
+    watch.seconds = budget
     method = create_method(name, settings, device)
     stages = _prepare(method, dataset, shots, folder, resume)
     learns = isinstance(method, TrainableMethod)
@@ -114,7 +123,7 @@ def train_run(
         if not learns:
             write_log(folder / LOG, None)
     if isinstance(method, TrainableMethod):
-        _run_stages(method, stages, dataset, shots, folder, resume, budget, callback)
+        _run_stages(method, stages, dataset, shots, folder, resume, callback, watch)
     return method
 
 
@@ -124,10 +133,15 @@ def calibrate_run(
     shots: int,
     folder: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
+    watch: Stopwatch | None = None,
 ) -> Calibration | None:
-    """Measure on the valid tasks how far scores can be trusted, and keep it with the run; None if they are too few."""
+    """Measure on the valid tasks how far scores can be trusted, and keep it with the run; None if they are too few.
+
+    With a watch it keeps to the budget that the watch counts.
+    """
     max_scores = MAX_SCORES if isinstance(method, TrainableMethod) else 10 * MAX_SCORES
-    calibration = calibrate(method, dataset, shots, max_scores, progress=progress)
+    is_over = None if watch is None else watch.calibration_limit()
+    calibration = calibrate(method, dataset, shots, max_scores, progress=progress, is_over=is_over)
     if calibration is None:
         logger.info("not calibrated: the valid tasks are too few")
         return None
@@ -162,18 +176,19 @@ def _run_stages(
     shots: int,
     folder: Path | None,
     resume: bool,
-    budget: float,
     callback: TrainingCallback | None,
+    watch: Stopwatch,
 ) -> None:
     """Train the network through its stages and leave it with the weights that were best on the valid tasks."""
     settings, module = method.settings, method.module
     chosen = sample_queries(dataset, shots, settings.valid_queries, VALID_SEED)
+    validator = Validator(method, chosen, shots, VALID_SEED)
 
-    def validate() -> float:
+    def validate(num_heads: int, is_over: Callable[[], bool] | None) -> Validation:
         method.clear_cache()
-        mrr = evaluate(method, chosen, shots, "valid").mrr
+        found = validator.validate(num_heads, is_over)
         method.clear_cache()
-        return mrr
+        return found
 
     options = TrainerOptions(settings.validate_every, settings.patience, settings.checkpoint_every, method.clip)
     with tempfile.TemporaryDirectory() as temporary:
@@ -185,12 +200,29 @@ def _run_stages(
             settings.seed,
             validate,
             keep=lambda: save_weights(module, kept),
-            options=replace(options, budget=budget),
+            options=options,
             callback=callback,
+            watch=watch,
         )
         progress = trainer.run(resume)
         if progress.best_mrr >= 0 and rank() == 0:
             logger.info("the weights of step %d are kept, valid MRR %.4f", progress.best_step, progress.best_mrr)
+        if watch.seconds and rank() == 0:
+            _warn_of_few_steps(kept, watch.seconds, progress.prepared)
         load_weights(module, kept)
     method.clear_cache()
     module.eval()
+
+
+def _warn_of_few_steps(folder: Path, seconds: float, prepared: float) -> None:
+    """Say plainly that a training was too short to teach anything."""
+    counts = [(stage, steps) for stage, steps in steps_of(folder).items() if steps < MIN_STEPS]
+    few = [f"{steps} {'step' if steps == 1 else 'steps'} of {stage}" for stage, steps in counts]
+    if few:
+        logger.warning(
+            "the weights are hardly trained: a budget of %s was enough for only %s (preparing took %.0f s); "
+            "take a larger budget or a faster method",
+            write_budget(seconds),
+            " and ".join(few),
+            prepared,
+        )

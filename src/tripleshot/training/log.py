@@ -32,20 +32,29 @@ def shorten_log(path: Path, stages: list[str], stage: int, step: int) -> None:
 def describe_training(folder: Path) -> dict[str, Any]:
     """Return how long a run trained, and its MRR on the valid tasks at each validation.
 
-    `seconds` are those of the steps alone. A run with a budget of time also says what it `spent` of it, validations and
-    checkpoints included.
+    `seconds` are those of the steps alone. A run with a budget of time also says what it `spent` of it, with preparing,
+    validations and checkpoints. A validation that was cut short asked fewer `queries` than others: which one was the
+    best is what the log says, not what is highest.
     """
     log = read_log(folder / LOG)
-    keys = ("step", "seconds", "spent", "valid_mrr")
-    curve = [{key: row[key] for key in keys if key in row} for row in log if "valid_mrr" in row]
-    best = max(curve, key=lambda row: row["valid_mrr"], default=None)
+    keys = ("step", "seconds", "spent", "valid_mrr", "queries")
+    rows = [row for row in log if "valid_mrr" in row]
+    curve = [{key: row[key] for key in keys if key in row} for row in rows]
+    marked = [point for point, row in zip(curve, rows, strict=True) if row.get("is_best")]
+    best = marked[-1] if marked else max(curve, key=lambda row: row["valid_mrr"], default=None)
     spent = [row["spent"] for row in log if "spent" in row]
     return {
         "seconds": max((row["seconds"] for row in log), default=0.0),
         **({"spent": max(spent)} if spent else {}),
+        "steps": steps_of(folder),
         "best": best,
         "curve": curve,
     }
+
+
+def steps_of(folder: Path) -> dict[str, int]:
+    """Return how many steps each stage of a run took that is finished."""
+    return {row["finished"]: row["step"] for row in read_log(folder / LOG) if "finished" in row}
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

@@ -6,23 +6,21 @@ bit, as one that was not (one thread, one process).
 """
 
 import logging
-import signal
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import numpy as np
 import torch
 from torch import nn
 
 from tripleshot.errors import TripleshotError
+from tripleshot.evaluation.validation import Validation
 from tripleshot.methods.trainable import LossFunction, Stage
-from tripleshot.training.budget import Budget
+from tripleshot.training.budget import Budget, Stopwatch
 from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint, save_weights
 from tripleshot.training.distributed import any_rank, broadcast, rank, wait_for_all, wrap_ddp
+from tripleshot.training.interrupts import StopRequest
 from tripleshot.training.log import LOG, shorten_log, write_log
 from tripleshot.training.optimization import learning_rate, make_optimizers
 
@@ -41,15 +39,12 @@ class TrainerOptions:
         patience: validations without a better one before training stops; 0 never stops early.
         checkpoint_every: steps between checkpoints.
         clip: largest norm of the gradient of the dense weights; 0 does not clip.
-        budget: seconds of training, validations and checkpoints included; it takes the place of the number of steps,
-            of which only the proportions are kept (see `budget`). 0 trains for the stages' steps.
     """
 
     validate_every: int = 1000
     patience: int = 10
     checkpoint_every: int = 500
     clip: float = 5.0
-    budget: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ class TrainingUpdate:
         step: how many are done.
         losses: of this step, by name.
         best_mrr: the best validation so far, -1 before the first.
-        spent: seconds since the first step, validations included.
+        spent: seconds since training was called: preparing, steps, validations and checkpoints.
         budget: seconds that were given; 0 if the training goes by steps.
     """
 
@@ -78,6 +73,10 @@ TrainingCallback = Callable[[TrainingUpdate], None]
 """Is told about every step, when the weights have been updated and their gradients are still there."""
 
 
+ValidFunction = Callable[[int, Callable[[], bool] | None], Validation]
+"""Validates the current weights: on so many heads, 0 for all, until the function tells that time is over."""
+
+
 class StoppedError(TripleshotError):
     """The user stopped the training; everything is saved."""
 
@@ -91,10 +90,11 @@ class Trainer:
         stages: list[Stage],
         folder: Path,
         seed: int,
-        validate: Callable[[], float],
+        validate: ValidFunction,
         keep: Callable[[], None],
         options: TrainerOptions,
         callback: TrainingCallback | None = None,
+        watch: Stopwatch | None = None,
     ) -> None:
         """Prepare a training.
 
@@ -103,18 +103,20 @@ class Trainer:
             stages: what it goes through.
             folder: where checkpoint and log are written.
             seed: of everything random.
-            validate: returns the MRR of the current weights on the valid tasks.
+            validate: ranks valid queries with the current weights.
             keep: saves the current weights as the best.
             options: intervals and patience.
             callback: is told about every step.
+            watch: has counted since training was called. Its budget, if any, takes the place of the number of steps, of
+                which only the proportions are kept. None counts from now on and goes by steps.
         """
         self.module, self.stages, self.folder, self.seed = module, stages, folder, seed
         self.validate, self.keep, self.options, self.callback = validate, keep, options, callback
+        self.watch = watch or Stopwatch()
         self.progress = TrainingProgress()
         self.rng = np.random.default_rng([seed, rank()])
         self.optimizers: list[torch.optim.Optimizer] = []
-        self._ticked = 0.0
-        self._asked_to_stop = False
+        self._stop = StopRequest()
         self._is_leader = rank() == 0
 
     def run(self, resume: bool = False) -> TrainingProgress:
@@ -122,6 +124,7 @@ class Trainer:
         path = self.folder / CHECKPOINT
         if resume and path.exists():
             self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.rng)
+            self.watch.go_on_from(self.progress.spent)
             self._say(logging.INFO, "resuming at %s", self._position())
             if self._is_leader:
                 names = [stage.name for stage in self.stages]
@@ -129,9 +132,10 @@ class Trainer:
         else:
             torch.manual_seed(self.seed + rank())
             self.optimizers = self._optimizers_of(0)
+            self.progress.prepared = self.progress.stage_began = self._tick()
             if self._is_leader:
                 write_log(self.folder / LOG, None)
-        with self._stopping_gently():
+        with self._stop.listening():
             while not self.progress.finished:
                 self._run_stage(self.stages[self.progress.stage])
         wait_for_all()
@@ -139,27 +143,32 @@ class Trainer:
 
     def _run_stage(self, stage: Stage) -> None:
         state = self.progress
-        limit = f"{self.options.budget:,.0f} s for all stages" if self.options.budget else f"{stage.steps:,} steps"
+        seconds = self.watch.seconds
+        limit = f"{seconds:,.0f} s for all stages" if seconds else f"{stage.steps:,} steps"
         self._say(logging.INFO, "stage %s begins at step %d: %s", stage.name, state.step, limit)
         self.module.train()
         losses_of = wrap_ddp(self.module, stage.losses)
-        budget = Budget(self.stages, state, self.options.validate_every, self.options.budget)
-        self._ticked = time.perf_counter()
-        while not budget.is_over() and not self._has_lost_patience(stage):
-            started = time.perf_counter()
+        budget = Budget(self.stages, state, self.options.validate_every, seconds, self.watch.reserved)
+        if state.is_validating:
+            self._validate(budget)
+        is_over = budget.is_over()
+        while not is_over and not self._has_lost_patience(stage):
+            started = self.watch.clock()
             losses = self._step(stage, losses_of, budget.position())
             state.loss_sums = {name: state.loss_sums.get(name, 0.0) + value for name, value in losses.items()}
             state.loss_count += 1
             state.step += 1
-            state.seconds += time.perf_counter() - started
+            state.seconds += self.watch.clock() - started
             self._tick()
-            if state.step % LOG_EVERY == 0 or budget.is_over():
+            is_over = budget.is_over()
+            if state.step % LOG_EVERY == 0 or is_over:
                 self._log({"losses": {name: total / state.loss_count for name, total in state.loss_sums.items()}})
                 state.loss_sums, state.loss_count = {}, 0
             if stage.validates and budget.is_time_to_validate():
-                self._validate(budget.position())
+                self._validate(budget)
+                is_over = budget.is_over()
             self._tell(stage, losses)
-            stop = any_rank(self._asked_to_stop)
+            stop = any_rank(self._stop.is_made)
             if stop or state.step % self.options.checkpoint_every == 0:
                 self._save()
             if stop:
@@ -167,19 +176,16 @@ class Trainer:
         self._finish_stage(stage)
 
     def _tick(self) -> float:
-        """Count the time since the last tick as spent, and return it. With a budget all processes go by one clock."""
-        now = time.perf_counter()
-        elapsed, self._ticked = now - self._ticked, now
-        if self.options.budget:
-            elapsed = broadcast(elapsed)
-        self.progress.spent += elapsed
-        return elapsed
+        """Take down what is spent, and return how much it is more. With a budget all processes go by one clock."""
+        before, spent = self.progress.spent, self.watch.spent()
+        self.progress.spent = broadcast(spent) if self.watch.seconds else spent
+        return self.progress.spent - before
 
     def _tell(self, stage: Stage, losses: dict[str, float]) -> None:
         if self.callback and self._is_leader:
             state = self.progress
             where = (stage.name, stage.steps, state.step)
-            self.callback(TrainingUpdate(*where, losses, state.best_mrr, state.spent, self.options.budget))
+            self.callback(TrainingUpdate(*where, losses, state.best_mrr, state.spent, self.watch.seconds))
 
     def _step(self, stage: Stage, losses_of: LossFunction, position: float) -> dict[str, float]:
         step = self.progress.step
@@ -200,17 +206,29 @@ class Trainer:
             optimizer.step()
         return {name: float(value.detach()) for name, value in losses.items()}
 
-    def _validate(self, position: float) -> None:
-        state = self.progress
+    def _validate(self, budget: Budget) -> None:
+        """Validate the current weights; before the first time they are saved, as it may take long."""
+        state, position = self.progress, budget.position()
+        if not state.validations and not state.is_validating:
+            state.is_validating = True
+            self._save(keep=True)
+            self._tick()
         self.module.eval()
-        mrr = broadcast(self.validate() if self._is_leader else 0.0)
+        mrr, num_asked, is_best = 0.0, 0, False
+        if self._is_leader:
+            limit = self.watch.limit(budget.validation_time()) if self.watch.seconds else None
+            found = self.validate(state.valid_heads, limit)
+            mrr, num_asked, is_best = found.mrr, found.num_asked, self._is_best(found)
+            state.valid_heads = state.valid_heads or found.num_heads
+            state.best_ranks = found.reciprocal_ranks.tolist() if is_best else state.best_ranks
+        mrr, is_best = broadcast(mrr), bool(broadcast(is_best))
         self.module.train()
         state.validating += self._tick()
         state.validations += 1
-        state.validated_at = position
-        self._log({"valid_mrr": mrr})
-        is_best = mrr > state.best_mrr
-        self._say(logging.INFO, "%s: valid MRR %.4f%s", self._position(), mrr, ", the best so far" if is_best else "")
+        state.validated_at, state.is_validating = position, False
+        self._log({"valid_mrr": mrr, "queries": num_asked, "is_best": is_best})
+        about = f"{self._position()}: valid MRR {mrr:.4f} on {num_asked:,} queries"
+        self._say(logging.INFO, "%s%s", about, ", the best so far" if is_best else "")
         if is_best:
             state.best_mrr, state.best_step, state.worse_in_a_row = mrr, state.step, 0
             if self._is_leader:
@@ -218,6 +236,10 @@ class Trainer:
             self._say(logging.DEBUG, "best weights kept in %s", self.folder)
         else:
             state.worse_in_a_row += 1
+
+    def _is_best(self, found: Validation) -> bool:
+        best = np.array(self.progress.best_ranks)
+        return found.is_better_than(best) if len(best) else found.mrr > self.progress.best_mrr
 
     def _has_lost_patience(self, stage: Stage) -> bool:
         return stage.validates and 0 < self.options.patience <= self.progress.worse_in_a_row
@@ -236,17 +258,21 @@ class Trainer:
             self.optimizers = self._optimizers_of(self.progress.stage)
         else:
             self.progress.finished = True
-            if self.progress.best_mrr < 0 and self._is_leader:
-                self.keep()
-        self._save()
+        self._save(keep=self.progress.finished and self.progress.best_mrr < 0)
 
     def _optimizers_of(self, stage: int) -> list[torch.optim.Optimizer]:
         return make_optimizers(self.module, self.stages[stage].optimizer, self.stages[stage].learning_rate)
 
-    def _save(self) -> None:
+    def _save(self, keep: bool = False) -> None:
+        """Write a checkpoint, and before it perhaps the weights as the best; take down how long it took."""
+        started = self.watch.clock()
         if self._is_leader:
+            if keep:
+                self.keep()
             save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.rng, self.progress)
             self._say(logging.DEBUG, "checkpoint at %s", self._position())
+        if self.watch.seconds:
+            self.progress.saving = max(self.progress.saving, broadcast(self.watch.clock() - started))
 
     def _say(self, level: int, text: str, *values: object) -> None:
         """Tell the logger, in one process only."""
@@ -261,25 +287,6 @@ class Trainer:
             return
         state = self.progress
         stage = self.stages[state.stage].name
-        clock = {"spent": round(state.spent, 2)} if self.options.budget else {}
+        clock = {"spent": round(state.spent, 2)} if self.watch.seconds else {}
         row = {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **clock, **row}
         write_log(self.folder / LOG, row)
-
-    @contextmanager
-    def _stopping_gently(self) -> Iterator[None]:
-        """Turn the first Ctrl-C into a request to save and stop after this step; the second stops at once."""
-
-        def ask(number: int, frame: FrameType | None) -> None:
-            if self._asked_to_stop:
-                raise KeyboardInterrupt
-            self._asked_to_stop = True
-
-        try:
-            before = signal.signal(signal.SIGINT, ask)
-        except ValueError:  # not in the main thread: nobody can press Ctrl-C here
-            yield
-            return
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)

@@ -67,11 +67,18 @@ class Silent:
         return nullcontext()
 
 
-def test_a_search_that_cannot_judge_a_point_says_why(tiny, tmp_path, quick_rscl, monkeypatch):
-    monkeypatch.setattr("tripleshot.training.trainer.time", SteadyClock(10.0))
+def test_a_point_is_judged_though_the_budget_is_shorter_than_a_step(tiny, tmp_path, quick_rscl, monkeypatch):
+    monkeypatch.setattr("tripleshot.training.budget.time", SteadyClock(10.0))
     plan = Plan("tiny", tmp_path, 1.0, ("rscl",), (3,), preset=quick_rscl)
-    with pytest.raises(InputError, match=r"budget: 1s is too short for one validation of rscl@dropout=0\.3"):
-        search_rscl(plan, {"dropout": (0.3,)}, tiny, Silent())
+    points = search_rscl(plan, {"dropout": (0.3,)}, tiny, Silent())
+    assert len(points) == 1
+
+
+def test_a_search_that_cannot_judge_a_point_says_why(tiny, tmp_path, quick_rscl, monkeypatch):
+    monkeypatch.setattr("tripleshot.training.budget.time", SteadyClock(10.0))
+    plan = Plan("tiny", tmp_path, 1.0, ("rscl",), (3,), preset=quick_rscl)
+    with pytest.raises(InputError, match="rscl@steps=0 takes no step that could be judged"):
+        search_rscl(plan, {"steps": (0,)}, tiny, Silent())
     with pytest.raises(InputError, match="tiny has no valid tasks to choose on"):
         search_rscl(plan, {"dropout": (0.3,)}, replace(tiny, valid=()), Silent())
 

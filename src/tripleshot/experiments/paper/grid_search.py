@@ -12,7 +12,6 @@ from tripleshot.experiments.cells import Cell, Plan, Reporter, train_cell
 from tripleshot.experiments.paper.report import Missing, Report, Table, format_value
 from tripleshot.experiments.variants import JOINT, LAMBDAS, Variant, read_value
 from tripleshot.methods.rscl.settings import RSCLSettings
-from tripleshot.training.budget import write_budget
 
 GRID: dict[str, tuple[Any, ...]] = {"dropout": (0.3, 0.2), "global_share": LAMBDAS}
 """The values that the paper names: two rates of dropout, and the values of lambda in its figure."""
@@ -58,7 +57,7 @@ def search_rscl(
         cell = Cell("rscl", shots, 0, str(Variant.read(f"rscl@{variant_at(point)}").name))
         best = train_cell(plan, cell, dataset, reporter)[1]["best"]
         if best is None:
-            raise InputError(f"budget: {write_budget(plan.budget)} is too short for one validation of {cell.label}")
+            raise InputError(f"{cell.label} takes no step that could be judged")
         return best["valid_mrr"]
 
     name = f"{shots}-shot, {plan.budget:g} s, {plan.preset}, {dict(grid)}"
