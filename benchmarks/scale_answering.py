@@ -115,8 +115,8 @@ def measure_serve(run: Path) -> Figures:
         seconds = time.perf_counter() - started
     finally:
         process.terminate()
-        peak = _peak_of(process)
-    return {"seconds": round(seconds, 2), "peak_mib": peak}
+        used = _wait(process)
+    return {"seconds": round(seconds, 2), **used}
 
 
 def _is_well(port: int) -> bool:
@@ -127,20 +127,22 @@ def _is_well(port: int) -> bool:
         return False
 
 
-def _peak_of(process: subprocess.Popen) -> int:
-    """Wait for a process, and return its peak memory in MiB."""
+def _wait(process: subprocess.Popen) -> Figures:
+    """Wait for a process, and return the processor time that it took and its peak memory."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return round(usage.ru_maxrss * 1024 / MIB)
+    seconds = usage.ru_utime + usage.ru_stime
+    return {"cpu_seconds": round(seconds, 2), "peak_mib": round(usage.ru_maxrss * 1024 / MIB)}
 
 
 def show(figures: dict[str, Any]) -> Table:
     """Return a row for each command."""
-    table = Table("", "seconds", "peak MiB", title=f"Answering, method {METHOD}")
+    table = Table("", "seconds", "of the processor", "peak MiB", title=f"Answering, method {METHOD}")
     for turn, figure in figures["indexes"].items():
-        table.add_row(f"indexes {turn}", f"{sum(figure['seconds'].values()):.1f}", f"{figure['peak_mib']:,}")
+        table.add_row(f"indexes {turn}", f"{sum(figure['seconds'].values()):.1f}", "", f"{figure['peak_mib']:,}")
     for name in ("ask", "serve"):
-        table.add_row(name, f"{figures[name]['seconds']:.2f}", f"{figures[name]['peak_mib']:,}")
+        figure = figures[name]
+        table.add_row(name, f"{figure['seconds']:.2f}", f"{figure['cpu_seconds']:.2f}", f"{figure['peak_mib']:,}")
     return table
 
 
