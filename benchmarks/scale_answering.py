@@ -1,7 +1,7 @@
 """A graph of Wiki-One's size, asked: how long its indexes take to build, one `ask` and the start of `serve` after that.
 
-Each is measured as a user meets it, as a command in a process of its own. `scale.py` has the dataset and the memory of
-training.
+`evidence` needs no training; `evidence-net` has untrained weights, which cost as much as trained ones. Commands are
+measured as a user meets them, in a process of their own. `scale.py` has the dataset and the memory of training.
 
     python benchmarks/scale_answering.py --data FOLDER --json results/benchmarks/scale-answering.json
 """
@@ -24,11 +24,16 @@ from rich.table import Table
 
 from measuring import SHOTS, describe_machine
 from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.evaluation.results import write_json
-from tripleshot.training.runs import RunConfig, save_config
+from tripleshot.methods import create_method, settings_of
+from tripleshot.methods.trainable import TrainableMethod
+from tripleshot.training.checkpoints import save_weights
+from tripleshot.training.runs import RunConfig, save_config, save_names
 
-METHOD = "evidence"
+METHODS = ("evidence", "evidence-net")
 REPEATS = 5
+NUM_ANSWERS = 40
 MIB = 2**20
 WAIT = 300  # seconds for a server at most
 PROGRAM = [sys.executable, "-m", "tripleshot"]
@@ -58,6 +63,23 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps({"seconds": seconds, "bytes": kept, "peak_bytes": peak}))
 """
 
+ANSWER = """
+import json, resource, sys, time
+import numpy as np
+import tripleshot as ts
+predictor = ts.load(sys.argv[1])
+dataset = predictor.dataset
+task = max(dataset.test, key=lambda task: len(dataset.candidates(task)))
+support, candidates, seconds = task.support(5), dataset.candidates(task), []
+for head in np.unique(task.queries(5)[:, 0])[: int(sys.argv[2])].tolist():
+    started = time.perf_counter()
+    predictor.method.score(support, head, candidates)
+    seconds.append(time.perf_counter() - started)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+p50, most = np.median(seconds[1:]), max(seconds[1:])
+print(json.dumps({"candidates": len(candidates), "first": seconds[0], "p50": p50, "most": most, "peak_bytes": peak}))
+"""
+
 Figures = dict[str, Any]
 
 
@@ -75,10 +97,19 @@ def measure_indexes(folder: Path) -> dict[str, Figures]:
     return figures
 
 
-def make_run(folder: Path, run: Path) -> list[str]:
-    """Write a run that needs no training, and return the options that ask it about the task with most candidates."""
-    dataset = load_dataset(str(folder))
-    save_config(RunConfig(METHOD, {}, SHOTS, str(folder), dataset.name, dataset.content_hash, "", None), run)
+def make_run(name: str, dataset: FewShotDataset, folder: Path, run: Path) -> None:
+    """Write a run of a method that was not trained."""
+    method = create_method(name)
+    method.prepare(dataset, SHOTS)
+    kept = (name, settings_of(method), SHOTS, str(folder), dataset.name, dataset.content_hash, "", None)
+    save_config(RunConfig(*kept), run)
+    save_names(method.graph, run)
+    if isinstance(method, TrainableMethod):
+        save_weights(method.module, run)
+
+
+def make_question(dataset: FewShotDataset) -> list[str]:
+    """Return the options that ask about the task with most candidates."""
     task = max(dataset.test, key=lambda task: len(dataset.candidates(task)))
     names = [[dataset.graph.entities.name(int(entity)) for entity in pair] for pair in task.pairs[: SHOTS + 1]]
     examples = [word for head, tail in names[:SHOTS] for word in ("--example", f"{head} | {tail}")]
@@ -100,6 +131,14 @@ def measure_ask(run: Path, question: list[str]) -> Figures:
     }
 
 
+def measure_answers(run: Path) -> Figures:
+    """Score all candidates of the largest task, head by head, in one process."""
+    command = [sys.executable, "-c", ANSWER, str(run), str(NUM_ANSWERS)]
+    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    times = {f"{name}_ms": round(1000 * found[name], 1) for name in ("first", "p50", "most")}
+    return {"candidates": found["candidates"], **times, "peak_mib": round(found["peak_bytes"] / MIB)}
+
+
 def measure_serve(run: Path) -> Figures:
     """Start the server and wait until it says that it is well."""
     with socket.socket() as probe:
@@ -115,8 +154,8 @@ def measure_serve(run: Path) -> Figures:
         seconds = time.perf_counter() - started
     finally:
         process.terminate()
-        used = _wait(process)
-    return {"seconds": round(seconds, 2), **used}
+        peak = _peak_of(process)
+    return {"seconds": round(seconds, 2), "peak_mib": peak}
 
 
 def _is_well(port: int) -> bool:
@@ -127,22 +166,25 @@ def _is_well(port: int) -> bool:
         return False
 
 
-def _wait(process: subprocess.Popen) -> Figures:
-    """Wait for a process, and return the processor time that it took and its peak memory."""
+def _peak_of(process: subprocess.Popen) -> int:
+    """Wait for a process, and return its peak memory in MiB."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = usage.ru_utime + usage.ru_stime
-    return {"cpu_seconds": round(seconds, 2), "peak_mib": round(usage.ru_maxrss * 1024 / MIB)}
+    return round(usage.ru_maxrss * 1024 / MIB)
 
 
 def show(figures: dict[str, Any]) -> Table:
     """Return a row for each command."""
-    table = Table("", "seconds", "of the processor", "peak MiB", title=f"Answering, method {METHOD}")
+    table = Table("", "seconds", "peak MiB")
     for turn, figure in figures["indexes"].items():
-        table.add_row(f"indexes {turn}", f"{sum(figure['seconds'].values()):.1f}", "", f"{figure['peak_mib']:,}")
-    for name in ("ask", "serve"):
-        figure = figures[name]
-        table.add_row(name, f"{figure['seconds']:.2f}", f"{figure['cpu_seconds']:.2f}", f"{figure['peak_mib']:,}")
+        table.add_row(f"indexes {turn}", f"{sum(figure['seconds'].values()):.1f}", f"{figure['peak_mib']:,}")
+    for method in METHODS:
+        found = figures[method]
+        for name in ("ask", "serve"):
+            table.add_row(f"{name}, {method}", f"{found[name]['seconds']:.2f}", f"{found[name]['peak_mib']:,}")
+        answers = found["answers"]
+        about = f"one answer of {answers['candidates']:,} candidates, {method}, p50"
+        table.add_row(about, f"{answers['p50_ms'] / 1000:.3f}", f"{answers['peak_mib']:,}")
     return table
 
 
@@ -156,14 +198,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         os.environ["TRIPLESHOT_HOME"] = str(Path(temporary) / "cache")
         figures: dict[str, Any] = {"indexes": measure_indexes(folder)}
-        run = Path(temporary) / "run"
-        question = make_run(folder, run)
-        figures["ask"], figures["serve"] = measure_ask(run, question), measure_serve(run)
+        dataset = load_dataset(str(folder))
+        question = make_question(dataset)
+        for method in METHODS:
+            run = Path(temporary) / method
+            make_run(method, dataset, folder, run)
+            figures[method] = {
+                "ask": measure_ask(run, question),
+                "serve": measure_serve(run),
+                "answers": measure_answers(run),
+            }
     Console().print(show(figures))
     if arguments.json:
         manifest = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
         graph = {name: manifest[name] for name in ("entities", "relations", "triples")}
-        about = {"data_hash": manifest["data_hash"], "graph": graph, "method": METHOD, "shots": SHOTS}
+        about = {"data_hash": manifest["data_hash"], "graph": graph, "shots": SHOTS}
         write_json(describe_machine() | about | {"figures": figures}, arguments.json)
 
 

@@ -73,3 +73,53 @@ def embedding_table() -> str:
         times = f"{figures['pykeen']:.1f} | {figures['tripleshot']:.1f} | {figures['ratio']:.1f}"
         lines.append(f"| `{name}` | {times} |")
     return "\n".join(lines)
+
+
+def evidence_table() -> str:
+    """Return answers and training steps of `evidence-net` in a second, by propagation and pair by pair."""
+    lines = [
+        "| graph | triples | answers/s by pairs | by propagation | times | steps/s by pairs | by propagation | times |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in benchmark("evidence")["graphs"]:
+        cells = [
+            f"{row['plain'][what]:,.{digits}f} | {row['tripleshot'][what]:,.{digits}f} | {row['times'][what]:.1f}"
+            for what, digits in (("answers", 0), ("steps", 1))
+        ]
+        lines.append(f"| {row['dataset']} | {row['graph']['triples']:,} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def growth_table() -> str:
+    """Return how the cost of an answer grows with a graph of the same density."""
+    lines = ["| entities | triples | answers/s | candidates, median | edges of a head, mean |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(f'{value:,.0f}' for value in row.values())} |" for row in benchmark("evidence")["growth"]]
+    return "\n".join(lines)
+
+
+def asking_table() -> str:
+    """Return what asking costs at Wiki-One's size."""
+    figures = benchmark("scale-answering")["figures"]
+    lines = ["| at Wiki-One's size | time | peak memory |", "|---|---|---|"]
+    for turn, about in (("built", "all indexes, built once"), ("opened", "all indexes, opened again")):
+        found = figures["indexes"][turn]
+        lines.append(f"| {about} | {sum(found['seconds'].values()):.1f} s | {found['peak_mib']:,} MiB |")
+    for method in ("evidence", "evidence-net"):
+        found = figures[method]
+        for name, about in (("ask", "`ask`, one head, the whole command"), ("serve", "`serve`, until it is ready")):
+            lines.append(f"| {about}, `{method}` | {found[name]['seconds']:.1f} s | {found[name]['peak_mib']:,} MiB |")
+        answers = found["answers"]
+        about = f"one answer among {answers['candidates']:,} candidates, p50, `{method}`"
+        lines.append(f"| {about} | {answers['p50_ms']:.0f} ms | {answers['peak_mib']:,} MiB |")
+    return "\n".join(lines)
+
+
+def training_memory_table() -> str:
+    """Return what trainings take at Wiki-One's size, next to PyKEEN's TransE."""
+    figures = benchmark("scale")["figures"]
+    lines = ["| training at Wiki-One's size | steps | seconds per step | peak memory |", "|---|---|---|---|"]
+    for section, label in (("training", "`{}`"), ("pykeen", "PyKEEN's {}, its first batches")):
+        for name, found in figures[section].items():
+            memory = f"{found['peak_mib'] / 1024:.1f} GiB"
+            lines.append(f"| {label.format(name)} | {found['steps']} | {found['seconds_per_step']:.2f} | {memory} |")
+    return "\n".join(lines)

@@ -5,7 +5,17 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmark_tables import embedding_table, ingest_table, searching_table, serving_table, speed_table
+from benchmark_tables import (
+    asking_table,
+    embedding_table,
+    evidence_table,
+    growth_table,
+    ingest_table,
+    searching_table,
+    serving_table,
+    speed_table,
+    training_memory_table,
+)
 from tripleshot.evaluation.results import Result, read_json_lines, read_results
 from tripleshot.experiments.comparison_table import (
     Comparison,
@@ -238,6 +248,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "speed": speed_table,
     "serving": serving_table,
     "searching": searching_table,
+    "evidence": evidence_table,
+    "growth": growth_table,
+    "asking": asking_table,
+    "training-memory": training_memory_table,
 }
 
 
