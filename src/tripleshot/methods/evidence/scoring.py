@@ -142,5 +142,6 @@ class QuestionScorer:
             self.examples, TailsByHead.of(NOBODY, tails), Joins.nothing(len(tails)), nobody, likeness
         )
         features = self.kernel.compute_features(self.table, evidence)[:, self.columns["tail"]]
-        columns = [features @ self.weights["tail"], likeness.degrees, likeness.shared.T]
+        said = np.einsum("nf,fw->nw", features, self.weights["tail"])  # to the bit the same among any other tails
+        columns = [said, likeness.degrees, likeness.shared.T]
         return torch.from_numpy(np.column_stack(columns).astype(np.float32))
