@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.methods.rscl import native
+from tripleshot.methods.rscl import native, packed_attention
 
 POOL_SIZE = 1 << 18
 POOL_STEPS = 500
@@ -95,16 +95,29 @@ class Block(nn.Module):
     def forward(self, tokens: Tensor, packing: Packing, read: Tensor | None = None) -> Tensor:
         """Return new states of the packed tokens, or only of those at `read` (positions among the packed tokens)."""
         querying = tokens if read is None else tokens[read]
+        mixed = (self._mix_natively if packed_attention.is_ready(tokens) else self._mix)(
+            tokens, querying, packing, read
+        )
+        states = self.attention_norm(querying + self.dropout(self.attention_output(mixed)))
+        forwarded = self.narrow(functional.gelu(self.widen(states)))
+        return self.output_norm(states + self.dropout(forwarded))
+
+    def _mix_natively(self, tokens: Tensor, querying: Tensor, packing: Packing, read: Tensor | None) -> Tensor:
+        starts = packing.starts()
+        query_starts = starts if read is None else torch.searchsorted(read, starts)
+        return packed_attention.attend(
+            self.query(querying), self.key_value(tokens), starts, query_starts, self.num_heads
+        )
+
+    def _mix(self, tokens: Tensor, querying: Tensor, packing: Packing, read: Tensor | None) -> Tensor:
+        """Return what each querying token makes of the values of its own sequence: shape (len(querying), inner)."""
         rows = packing.rows if read is None else packing.rows[read]
         queries, places = _lay_out(self.query(querying), rows, packing, keep_slots=read is None)
         keys, values = _lay_out(self.key_value(tokens), packing.rows, packing, keep_slots=True)[0].chunk(2, dim=-1)
         attended = functional.scaled_dot_product_attention(
             self._split(queries), self._split(keys), self._split(values), attn_mask=packing.mask
         )
-        mixed = attended.transpose(1, 2).flatten(0, 1).flatten(1)[places]  # (len(querying), inner)
-        states = self.attention_norm(querying + self.dropout(self.attention_output(mixed)))
-        forwarded = self.narrow(functional.gelu(self.widen(states)))
-        return self.output_norm(states + self.dropout(forwarded))
+        return attended.transpose(1, 2).flatten(0, 1).flatten(1)[places]
 
     def layers(self) -> tuple[native.Affine, ...]:
         """Return the layers with weights, in the order in which they are used."""
