@@ -3,9 +3,11 @@
 Both take turns in one process, from the same weights, on the same episodes: 5 examples, 256 queries, 256 wrong answers,
 masked tokens of examples and queries. An example of "examples/s" is a query or a wrong answer. Peak memory is measured
 in a process for each. The machine's own rate is the best of several matrix products in the same run; the work of our
-step is counted from its tokens, padding left out, backward as twice forward.
+step is counted from its tokens, padding left out, backward as twice forward. Steps are compared by the processor time
+they take, which other work on the machine changes less than the clock; so one thread is the rule. At last both are
+watched for a few steps, to tell what they spend it on (`step_parts`).
 
-    python benchmarks/training.py --json results/benchmarks/training.json
+    python benchmarks/training.py --threads 1 --json results/benchmarks/training.json
 """
 
 import argparse
@@ -20,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -39,6 +42,7 @@ from measuring import (
     untrained_method,
 )
 from plain_rscl import PlainMethod
+from step_parts import PARTS, profiled_shares
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.evaluation.results import write_json
@@ -50,12 +54,15 @@ from tripleshot.methods.rscl.tokens import NUM_SPECIAL
 from tripleshot.training.checkpoints import TrainingProgress
 from tripleshot.training.trainer import Trainer, TrainerOptions, TrainingUpdate
 
+WATCHED = 3  # steps of each side under the profiler
+
 
 @dataclass(frozen=True)
 class TimedStep:
-    """A training step: how long it took, and its losses."""
+    """A training step: how long it took by the clock and of the processor, and its losses."""
 
     seconds: float
+    cpu_seconds: float
     losses: dict[str, float]
 
 
@@ -89,11 +96,14 @@ class StepTimer:
     def __init__(self, taken: list[TimedStep], between: Callable[[int], None]) -> None:
         self.taken, self.between = taken, between
         self.progress = TrainingProgress()
+        self.began = time.process_time()
 
     def __call__(self, update: TrainingUpdate) -> None:
         """Note the step's share of the time spent training."""
-        self.taken.append(TimedStep(self.progress.seconds - sum(done.seconds for done in self.taken), update.losses))
+        seconds = self.progress.seconds - sum(done.seconds for done in self.taken)
+        self.taken.append(TimedStep(seconds, time.process_time() - self.began, update.losses))
         self.between(update.step)
+        self.began = time.process_time()
 
 
 class PlainTraining:
@@ -105,9 +115,9 @@ class PlainTraining:
 
     def step(self, number: int) -> TimedStep:
         """Take the step of this number."""
-        started = time.perf_counter()
+        started, began = time.perf_counter(), time.process_time()
         losses = self.plain.step(self.episodes.draw(np.random.default_rng(number)), random.Random(number))
-        return TimedStep(time.perf_counter() - started, losses)
+        return TimedStep(time.perf_counter() - started, time.process_time() - began, losses)
 
 
 def sampler_of(dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> EpisodeSampler:
@@ -117,18 +127,31 @@ def sampler_of(dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> E
 
 def take_turns(
     dataset: FewShotDataset, settings: RSCLSettings, shots: int, num_ours: int, num_plain: int
-) -> dict[str, list[float]]:
-    """Return the seconds of each step: some of ours, then a plain one, again and again; the first ones do not count."""
+) -> dict[str, list[TimedStep]]:
+    """Return the steps of each side: some of ours, then a plain one, again and again; the first ones do not count."""
     plain = PlainTraining(dataset, settings, shots)
     plain.step(0)
-    plain_seconds: list[float] = []
+    plain_steps: list[TimedStep] = []
 
     def between(done: int) -> None:
-        while len(plain_seconds) < (done - 1) * num_plain // num_ours:
-            plain_seconds.append(plain.step(len(plain_seconds) + 1).seconds)
+        while len(plain_steps) < (done - 1) * num_plain // num_ours:
+            plain_steps.append(plain.step(len(plain_steps) + 1))
 
     _, *ours = train_ours(dataset, settings, shots, num_ours + 1, between)
-    return {PLAIN: plain_seconds, OURS: [step.seconds for step in ours]}
+    return {PLAIN: plain_steps, OURS: ours}
+
+
+def step_shares(dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> dict[str, dict[str, float]]:
+    """Return what the steps of each side spend their time on, as shares; the first steps are not watched."""
+    plain = PlainTraining(dataset, settings, shots)
+    plain.step(0)
+    train_ours(dataset, settings, shots, 1, lambda done: None)
+    return {
+        PLAIN: profiled_shares(lambda: sum(plain.step(number).seconds for number in range(1, 1 + WATCHED))),
+        OURS: profiled_shares(
+            lambda: sum(step.seconds for step in train_ours(dataset, settings, shots, WATCHED, lambda done: None))
+        ),
+    }
 
 
 def measure_peak(name: str, dataset: FewShotDataset, settings: RSCLSettings, shots: int) -> float:
@@ -169,9 +192,9 @@ def peak_of(name: str, arguments: list[str]) -> float:
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
 
 
-def show(figures: dict[str, dict[str, float]], ratio: float, machine_rate: float) -> None:
+def show(figures: dict[str, dict[str, Any]], ratio: float, machine_rate: float) -> None:
     """Print one row per step and their ratio."""
-    columns = ("step", "s, median", "s, best", "examples/s", "peak MiB", "GFLOP", "of GEMM rate")
+    columns = ("step", "s of processor", "best", "s by clock", "examples/s", "peak MiB", "GFLOP", "of GEMM rate")
     table = Table(
         *columns, title=f"A training step of RSCL; the machine's GEMM rate is {machine_rate / 1e9:,.0f} GFLOP/s"
     )
@@ -180,16 +203,38 @@ def show(figures: dict[str, dict[str, float]], ratio: float, machine_rate: float
     for name, figure in figures.items():
         table.add_row(
             name,
+            f"{figure['cpu_seconds']:.3f}",
+            f"{figure['best_cpu_seconds']:.3f}",
             f"{figure['seconds']:.3f}",
-            f"{figure['best_seconds']:.3f}",
             f"{figure['examples_per_second']:,.0f}",
             f"{figure['peak_mib']:,.0f}",
             f"{figure['flops'] / 1e9:.1f}" if "flops" in figure else "",
             f"{figure['gemm_share']:.0%}" if "gemm_share" in figure else "",
         )
-    best, peak = (figures[PLAIN][key] / figures[OURS][key] for key in ("best_seconds", "peak_mib"))
-    table.add_row("ratio", f"{ratio:.2f}", f"{best:.2f}", "", f"{peak:.2f}", "", "")
+    keys = ("best_cpu_seconds", "seconds", "peak_mib")
+    best, clock, peak = (figures[PLAIN][key] / figures[OURS][key] for key in keys)
+    table.add_row("ratio", f"{ratio:.2f}", f"{best:.2f}", f"{clock:.2f}", "", f"{peak:.2f}", "", "")
     Console().print(table)
+
+
+def show_parts(parts: dict[str, dict[str, float]]) -> None:
+    """Print what the steps spend their time on."""
+    table = Table("ms of a step", *parts)
+    for part in PARTS:
+        table.add_row(part, *(f"{milliseconds[part]:,.0f}" for milliseconds in parts.values()))
+    Console().print(table)
+
+
+def figures_of(steps: list[TimedStep], settings: RSCLSettings) -> dict[str, float]:
+    """Return what is told about the steps of one side."""
+    clock, processor = ([getattr(step, name) for step in steps] for name in ("seconds", "cpu_seconds"))
+    return {
+        "seconds": median(clock),
+        "cpu_seconds": median(processor),
+        "best_cpu_seconds": min(processor),
+        "steps": len(steps),
+        "examples_per_second": settings.batch_size * (1 + settings.num_negatives) / median(processor),
+    }
 
 
 def main() -> None:
@@ -210,27 +255,22 @@ def main() -> None:
     peaks = {name: peak_of(name, sys.argv[1:]) for name in (PLAIN, OURS)}
     dataset = load_data(arguments)
     rates = [gemm_rate()]
-    seconds = take_turns(dataset, settings, SHOTS, arguments.steps, arguments.plain_steps)
+    taken = take_turns(dataset, settings, SHOTS, arguments.steps, arguments.plain_steps)
     rates.append(gemm_rate())
-    num_examples = settings.batch_size * (1 + settings.num_negatives)
-    figures = {
-        name: {
-            "seconds": median(seconds[name]),
-            "best_seconds": min(seconds[name]),
-            "steps": len(seconds[name]),
-            "examples_per_second": num_examples / median(seconds[name]),
-            "peak_mib": peaks[name],
-        }
-        for name in (PLAIN, OURS)
-    }
+    figures = {name: figures_of(taken[name], settings) | {"peak_mib": peaks[name]} for name in (PLAIN, OURS)}
     method, episodes = untrained_method(dataset, settings), sampler_of(dataset, settings, SHOTS)
     counted = [step_flops(method, episodes, number + 1) for number in range(arguments.steps)]
     figures[OURS]["flops"] = float(np.mean(counted))
-    figures[OURS]["gemm_share"] = figures[OURS]["flops"] / figures[OURS]["seconds"] / max(rates)
-    ratio = figures[PLAIN]["seconds"] / figures[OURS]["seconds"]
+    figures[OURS]["gemm_share"] = figures[OURS]["flops"] / figures[OURS]["cpu_seconds"] / max(rates)
+    ratio = figures[PLAIN]["cpu_seconds"] / figures[OURS]["cpu_seconds"]
     show(figures, ratio, max(rates))
+    parts = {
+        name: {part: 1000 * share * figures[name]["cpu_seconds"] for part, share in shares.items()}
+        for name, shares in step_shares(dataset, settings, SHOTS).items()
+    }
+    show_parts(parts)
     if arguments.json:
-        document = {"figures": figures, "ratio": ratio, "gemm_flops_per_second": max(rates)}
+        document = {"figures": figures, "parts_ms": parts, "ratio": ratio, "gemm_flops_per_second": max(rates)}
         write_json(describe_run(dataset, settings) | document, arguments.json)
 
 

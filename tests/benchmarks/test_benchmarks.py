@@ -10,7 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from measuring import forward_flops, synthetic_dataset
 from plain_rscl import PlainMethod
 from scoring import sampled_test, score_sets
-from training import PlainTraining, take_turns, train_ours
+from step_parts import ATTENTION, GELU, MOVING, NORMS, PARTS, PRODUCTS, UPDATE
+from training import PlainTraining, step_shares, take_turns, train_ours
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods.losses import ranking_loss
 from tripleshot.methods.rscl.contexts import ContextBatch
@@ -93,9 +94,16 @@ def test_both_trainings_take_the_same_episodes_in_turn(dataset):
     first = PlainTraining(dataset, settings, SHOTS).step(0)
     taken = train_ours(dataset, settings, SHOTS, 2, lambda done: None)
     assert first.losses["ranking"] == pytest.approx(taken[0].losses["ranking"], rel=0.1)  # neighbors are drawn apart
-    seconds = take_turns(dataset, settings, SHOTS, num_ours=4, num_plain=2)
-    assert {name: len(steps) for name, steps in seconds.items()} == {"plain": 2, "tripleshot": 4}
-    assert min(map(min, seconds.values())) > 0
+    steps = take_turns(dataset, settings, SHOTS, num_ours=4, num_plain=2)
+    assert {name: len(taken) for name, taken in steps.items()} == {"plain": 2, "tripleshot": 4}
+    assert min(step.seconds for taken in steps.values() for step in taken) > 0
+
+
+def test_the_parts_of_a_step_are_the_whole_step(dataset):
+    for shares in step_shares(dataset, SMALL, SHOTS).values():
+        assert list(shares) == list(PARTS)
+        assert sum(shares.values()) == pytest.approx(1)
+        assert min(shares[part] for part in (PRODUCTS, ATTENTION, GELU, NORMS, MOVING, UPDATE)) > 0
 
 
 def test_queries_on_their_own_get_the_ranks_of_shared_heads(dataset, ours, plain):
