@@ -12,6 +12,7 @@ watched for a few steps, to tell what they spend it on (`step_parts`).
 
 import argparse
 import json
+import os
 import random
 import resource
 import subprocess
@@ -42,7 +43,7 @@ from measuring import (
     untrained_method,
 )
 from plain_rscl import PlainMethod
-from step_parts import PARTS, profiled_shares
+from step_parts import PARTS, product_rates, profiled_shares
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.evaluation.results import write_json
@@ -55,6 +56,7 @@ from tripleshot.training.checkpoints import TrainingProgress
 from tripleshot.training.trainer import Trainer, TrainerOptions, TrainingUpdate
 
 WATCHED = 3  # steps of each side under the profiler
+NUM_TOKENS = 17_000  # about as many as a step has, for the rates of its matrix products
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,18 @@ def train_ours(
         timer.progress = trainer.progress
         trainer.run()
     return taken
+
+
+def train_by_torch(dataset: FewShotDataset, settings: RSCLSettings, shots: int, num_steps: int) -> list[TimedStep]:
+    """Take steps as on a machine without a compiler, the first one left out."""
+    before = os.environ.get("TRIPLESHOT_NATIVE")
+    os.environ["TRIPLESHOT_NATIVE"] = "0"
+    try:
+        return train_ours(dataset, settings, shots, num_steps + 1, lambda done: None)[1:]
+    finally:
+        del os.environ["TRIPLESHOT_NATIVE"]
+        if before is not None:
+            os.environ["TRIPLESHOT_NATIVE"] = before
 
 
 class StepTimer:
@@ -254,9 +268,9 @@ def main() -> None:
         return
     peaks = {name: peak_of(name, sys.argv[1:]) for name in (PLAIN, OURS)}
     dataset = load_data(arguments)
-    rates = [gemm_rate()]
+    rates = [gemm_rate(clock=time.process_time)]
     taken = take_turns(dataset, settings, SHOTS, arguments.steps, arguments.plain_steps)
-    rates.append(gemm_rate())
+    rates.append(gemm_rate(clock=time.process_time))
     figures = {name: figures_of(taken[name], settings) | {"peak_mib": peaks[name]} for name in (PLAIN, OURS)}
     method, episodes = untrained_method(dataset, settings), sampler_of(dataset, settings, SHOTS)
     counted = [step_flops(method, episodes, number + 1) for number in range(arguments.steps)]
@@ -269,8 +283,16 @@ def main() -> None:
         for name, shares in step_shares(dataset, settings, SHOTS).items()
     }
     show_parts(parts)
+    by_torch = figures_of(train_by_torch(dataset, settings, SHOTS, arguments.plain_steps), settings)
     if arguments.json:
-        document = {"figures": figures, "parts_ms": parts, "ratio": ratio, "gemm_flops_per_second": max(rates)}
+        document = {
+            "figures": figures,
+            "attention_by_torch": by_torch,
+            "parts_ms": parts,
+            "ratio": ratio,
+            "gemm_flops_per_second": max(rates),
+            "product_flops_per_second": product_rates(settings.width, NUM_TOKENS),
+        }
         write_json(describe_run(dataset, settings) | document, arguments.json)
 
 

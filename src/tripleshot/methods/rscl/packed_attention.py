@@ -56,12 +56,12 @@ class _PackedAttention(torch.autograd.Function):
         return attended
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401 (torch gives it attributes)
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401 (torch gives it attributes)
         *given, log_sums = ctx.saved_tensors
-        gradients = torch.empty_like(given[0]), torch.empty_like(given[1])
-        others = (log_sums, gradient.contiguous(), *gradients)
+        found = torch.empty_like(given[0]), torch.empty_like(given[1])
+        others = (log_sums, gradients[0].contiguous(), *found)
         _in_threads(_library().attend_backward, tuple(given), ctx.num_heads, others)
-        return *gradients, None, None, None
+        return *found, None, None, None
 
 
 def _in_threads(
