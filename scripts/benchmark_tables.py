@@ -23,15 +23,62 @@ def ingest_table() -> str:
 def speed_table() -> str:
     """Return the speed of training and scoring at the paper's configuration, next to a plain implementation."""
     training, scoring = benchmark("training")["figures"], benchmark("scoring")["figures"]
-    step, one, test = "seconds", "candidates_per_second", "extrapolated_full_test_seconds"
+    step, one, test = "cpu_seconds", "candidates_per_second", "extrapolated_full_test_seconds"
     lines = [
         "| at the paper's configuration | plain | tripleshot | times faster |",
         "|---|---|---|---|",
-        speed_row("a training step, s", training, step, "{:.2f}"),
+        speed_row("a training step, s of one core", training, step, "{:.2f}"),
         speed_row("candidates scored in a second, one query", scoring, one, "{:,.0f}", more_is_faster=True),
         speed_row("the NELL-One test, queries of a head together, min (extrapolated)", scoring, test, "{:.0f}", 1 / 60),
     ]
     return "\n".join(lines)
+
+
+def step_table() -> str:
+    """Return how long a training step of RSCL takes, plain, as it is, and with torch's attention."""
+    training = benchmark("training")
+    steps = {
+        "plain": training["figures"]["plain"],
+        "tripleshot": training["figures"]["tripleshot"],
+        "tripleshot, attention by torch": training["attention_by_torch"],
+    }
+    lines = ["| a training step | s, median | s, best | times faster than plain |", "|---|---|---|---|"]
+    for name, figures in steps.items():
+        ratio = steps["plain"]["cpu_seconds"] / figures["cpu_seconds"]
+        lines.append(f"| {name} | {figures['cpu_seconds']:.2f} | {figures['best_cpu_seconds']:.2f} | {ratio:.1f} |")
+    return "\n".join(lines)
+
+
+def step_parts_table() -> str:
+    """Return what the plain step and ours spend their time on."""
+    plain, ours = (benchmark("training")["parts_ms"][side] for side in ("plain", "tripleshot"))
+    lines = ["| ms of a step | plain | tripleshot | share of ours |", "|---|---|---|---|"]
+    for part, milliseconds in ours.items():
+        share = milliseconds / sum(ours.values())
+        lines.append(f"| {part} | {plain[part]:,.0f} | {milliseconds:,.0f} | {share:.0%} |")
+    return "\n".join([*lines, f"| in all | {sum(plain.values()):,.0f} | {sum(ours.values()):,.0f} | |"])
+
+
+def step_products_table() -> str:
+    """Return the rates of the step's own matrix products next to the machine's best."""
+    training = benchmark("training")
+    lines = ["| product | GFLOP/s | of the best |", "|---|---|---|"]
+    for name, rate in training["product_flops_per_second"].items():
+        lines.append(f"| {name} | {rate / 1e9:.0f} | {rate / training['gemm_flops_per_second']:.0%} |")
+    return "\n".join([*lines, f"| the best product of any shape | {training['gemm_flops_per_second'] / 1e9:.0f} | |"])
+
+
+def step_limit() -> str:
+    """Return what a quarter of the plain step would have to hold."""
+    training = benchmark("training")
+    plain, ours = training["figures"]["plain"], training["figures"]["tripleshot"]
+    quarter, products = 250 * plain["cpu_seconds"], training["parts_ms"]["tripleshot"]["matrix products"]
+    return (
+        f"Our step does {ours['flops'] / 1e9:.0f} GFLOP, at {ours['gemm_share']:.0%} of the machine's best rate. "
+        f"A quarter of the plain step is {quarter:,.0f} ms. The matrix products alone take {products:,.0f} ms of it, "
+        f"which leaves {quarter - products:,.0f} ms; everything else takes "
+        f"{1000 * ours['cpu_seconds'] - products:,.0f} ms now."
+    )
 
 
 def speed_row(

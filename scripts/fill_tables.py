@@ -14,6 +14,10 @@ from benchmark_tables import (
     searching_table,
     serving_table,
     speed_table,
+    step_limit,
+    step_parts_table,
+    step_products_table,
+    step_table,
     training_memory_table,
 )
 from tripleshot.evaluation.results import Result, read_json_lines, read_results
@@ -246,6 +250,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "embedding": embedding_table,
     "ingest": ingest_table,
     "speed": speed_table,
+    "step": step_table,
+    "step-parts": step_parts_table,
+    "step-products": step_products_table,
+    "step-limit": step_limit,
     "serving": serving_table,
     "searching": searching_table,
     "evidence": evidence_table,
