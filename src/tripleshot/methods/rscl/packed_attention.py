@@ -1,6 +1,7 @@
 """Attention within packed contexts, with gradients, in C: no padding is laid out, and none is computed.
 
-Contexts are short and their heads narrow, which torch's attention is not made for. `native_code` compiles the C; where it cannot, torch does the work.
+Contexts are short and their heads narrow, which torch's attention is not made for.
+`native_code` compiles the C; where it cannot, torch does the work.
 """
 
 import ctypes
