@@ -63,6 +63,16 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps({"seconds": seconds, "bytes": kept, "peak_bytes": peak}))
 """
 
+COMMAND = """
+import json, os, subprocess, sys, time
+started = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+seconds, failed = time.perf_counter() - started, os.waitstatus_to_exitcode(status)
+cpu, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+print(json.dumps({"failed": failed, "seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak}))
+"""  # a process of its own, and a small one: the peak memory of a command starts from that of whoever runs it
+
 ANSWER = """
 import json, resource, sys, time
 import numpy as np
@@ -118,16 +128,17 @@ def make_question(dataset: FewShotDataset) -> list[str]:
 
 def measure_ask(run: Path, question: list[str]) -> Figures:
     """Ask about one head: the whole command, from the shell's point of view."""
-    seconds, peaks = [], []
+    turns = []
     for _ in range(REPEATS):
-        started = time.perf_counter()
-        process = subprocess.Popen([*PROGRAM, "ask", str(run), *question], stdout=subprocess.DEVNULL)
-        peaks.append(_peak_of(process))
-        seconds.append(time.perf_counter() - started)
+        command = [sys.executable, "-c", COMMAND, *PROGRAM, "ask", str(run), *question]
+        turns.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+    if any(turn["failed"] for turn in turns):
+        raise SystemExit("the question was not answered")
     return {
-        "seconds": round(min(seconds), 2),
-        "all_seconds": [round(one, 2) for one in seconds],
-        "peak_mib": max(peaks),
+        "seconds": round(min(turn["seconds"] for turn in turns), 2),
+        "all_seconds": [round(turn["seconds"], 2) for turn in turns],
+        "cpu_seconds": round(min(turn["cpu_seconds"] for turn in turns), 2),
+        "peak_mib": round(max(turn["peak_bytes"] for turn in turns) / MIB),
     }
 
 
@@ -140,7 +151,7 @@ def measure_answers(run: Path) -> Figures:
 
 
 def measure_serve(run: Path) -> Figures:
-    """Start the server and wait until it says that it is well."""
+    """Start the server and wait until it says that it is well; it goes on to prepare its search then."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -151,10 +162,10 @@ def measure_serve(run: Path) -> Figures:
             if process.poll() is not None or time.perf_counter() - started > WAIT:
                 raise SystemExit("the server did not start")
             time.sleep(0.02)
-        seconds = time.perf_counter() - started
+        seconds, peak = time.perf_counter() - started, _peak_of(process)
     finally:
         process.terminate()
-        peak = _peak_of(process)
+        process.wait()
     return {"seconds": round(seconds, 2), "peak_mib": peak}
 
 
@@ -167,10 +178,9 @@ def _is_well(port: int) -> bool:
 
 
 def _peak_of(process: subprocess.Popen) -> int:
-    """Wait for a process, and return its peak memory in MiB."""
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return round(usage.ru_maxrss * 1024 / MIB)
+    """Return the peak memory of a running process in MiB."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+    return round(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
 
 
 def show(figures: dict[str, Any]) -> Table:
