@@ -111,10 +111,11 @@ class Joins:
 
     @property
     def block(self) -> Floats:
-        """All of them in the order of their fields, one row each: shape (7, n)."""
+        """All of them in the order of their fields, shape (7, n); no copy if they are the rows of a matrix."""
         rows = [getattr(self, field.name) for field in fields(self)]
-        base = rows[0].base
-        return base if isinstance(base, np.ndarray) and base.shape == (len(rows), len(rows[0])) else np.stack(rows)
+        whole = rows[0].base
+        is_matrix = isinstance(whole, np.ndarray) and whole.shape == (len(rows), len(rows[0]))
+        return whole if is_matrix and all(row.base is whole for row in rows) else np.stack(rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,9 +64,8 @@ class ThreeStepWalks:
         walked = steps.owners * self.graph.num_entities + steps.first
         is_passed = lookup(walked, places * self.graph.num_entities + tails)[1]
         around = np.bincount(owners, by_last * (last != heads[owners]), minlength=len(tails))
-        turned = (
-            is_passed * around * self._share(tails, hidden)
-        )  # head - tail - y - tail passes the tail before its end
+        # head - tail - y - tail is among them, but passes the tail before its end
+        turned = is_passed * around * self._share(tails, hidden)
         walks = np.bincount(owners, joined, minlength=len(tails)) - turned
         return np.where(walks < TINY, 0.0, walks)
 
