@@ -21,3 +21,10 @@ def evidence_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evidence")
     train("evidence", "atlas", shots=5, folder=folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def evidence_net_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evidence-net")
+    train("evidence-net", "atlas", shots=5, folder=folder, preset="tiny", settings={"valid_queries": 5})
+    return folder

@@ -2,6 +2,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from cli.conftest import EXAMPLES
 from server.conftest import Client
 from tripleshot.answering.loading import load
@@ -74,11 +76,14 @@ def test_an_answer_is_drawn(run, evidence_run, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"baku-neighbors.png"}
 
 
-def test_asking_a_run_without_a_network_waits_for_nothing_heavy(evidence_run):
+@pytest.mark.parametrize("name", ["evidence_run", "evidence_net_run"])
+def test_asking_for_evidence_waits_for_nothing_heavy(name, request, tmp_path):
+    (tmp_path / "more.tsv").write_text("city/new\tis in\tcity/baku-az\n")
+    question = (*EXAMPLES, "--head", "Baku", "--explain", "--add", str(tmp_path / "more.tsv"))
     lines = (
         "import sys",
         "from tripleshot.cli import app",
-        f"app({['ask', str(evidence_run), *EXAMPLES, '--head', 'Baku']!r}, result_action='return_value')",
+        f"app({['ask', str(request.getfixturevalue(name)), *question]!r}, result_action='return_value')",
         "print([name for name in ('torch', 'matplotlib') if name in sys.modules])",
     )
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)

@@ -44,17 +44,21 @@ def test_threads_that_ask_different_things_get_their_own_answers():
     assert not wrong
 
 
-def counting_codes(num_entities, max_entities):
-    asked = []
+@pytest.fixture(params=[np.asarray, torch.from_numpy], ids=["arrays", "tensors"])
+def counting_codes(request):
+    def make(num_entities, max_entities):
+        asked = []
 
-    def encode(entities):
-        asked.append(entities.tolist())
-        return torch.from_numpy(entities).float()[:, None] * torch.tensor([1.0, 10.0])
+        def encode(entities):
+            asked.append(entities.tolist())
+            return request.param(entities[:, None] * np.array([1.0, 10.0], dtype=np.float32))
 
-    return EntityCache(num_entities, encode, max_entities), asked
+        return EntityCache(num_entities, encode, max_entities), asked
+
+    return make
 
 
-def test_a_code_is_computed_once():
+def test_a_code_is_computed_once(counting_codes):
     codes, asked = counting_codes(10, max_entities=8)
     assert codes.get(np.array([3, 1, 3])).tolist() == [[3, 30], [1, 10], [3, 30]]
     assert codes.get(np.array([1, 2, 3])).tolist() == [[1, 10], [2, 20], [3, 30]]
@@ -62,7 +66,7 @@ def test_a_code_is_computed_once():
     assert codes.get(np.array([], dtype=np.int64)).shape[0] == 0
 
 
-def test_codes_that_are_kept_are_bounded_and_can_be_cleared():
+def test_codes_that_are_kept_are_bounded_and_can_be_cleared(counting_codes):
     codes, asked = counting_codes(10, max_entities=4)
     codes.get(np.array([0, 1, 2]))
     assert codes.get(np.array([4, 2, 5])).tolist() == [[4, 40], [2, 20], [5, 50]]

@@ -20,29 +20,26 @@ from server.conftest import EXAMPLES
 HEADS = ["city/baku-az", "city/odesa-ua", "city/mumbai-in", "city/lisbon-pt"]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "evidence"
-    command = [
-        sys.executable,
-        "-m",
-        "tripleshot",
-        "train",
-        "atlas",
-        str(folder),
-        "--method",
-        "evidence",
-        "--shots",
-        "3",
-    ]
+PROGRAM = ("-m", "tripleshot")
+
+
+def train(folder: Path, *options: str) -> Path:
+    command = [sys.executable, *PROGRAM, "train", "atlas", str(folder), "--shots", "3", *options]
     subprocess.run(command, check=True, capture_output=True)
     return folder
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    return train(tmp_path_factory.mktemp("runs") / "evidence", "--method", "evidence")
+
+
 @contextmanager
-def serving(run: Path, *options: str) -> Generator[tuple[subprocess.Popen, str, list[str]]]:
+def serving(
+    run: Path, *options: str, program: tuple[str, str] = PROGRAM
+) -> Generator[tuple[subprocess.Popen, str, list[str]]]:
     """Start a server on a free port; give its process, its address and the lines it has written."""
-    command = [sys.executable, "-m", "tripleshot", "serve", str(run), "--port", "0", *options]
+    command = [sys.executable, *program, "serve", str(run), "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
     lines: list[str] = []
     assert process.stderr is not None
@@ -112,6 +109,15 @@ def test_a_port_that_is_taken_is_one_line_of_error(run):
 def test_a_server_says_where_it_is_and_nothing_else(run):
     with serving(run) as (_, _, lines):
         assert re.fullmatch(r"running on http://127.0.0.1:\d+ \(Ctrl-C stops it\)\n", "".join(lines))
+
+
+def test_trained_weights_of_evidence_answer_where_there_is_no_torch(tmp_path):
+    run = train(tmp_path / "run", "--method", "evidence-net", "--preset", "tiny", "--valid-queries", "5")
+    script = "import sys; sys.modules['torch'] = None; from tripleshot.cli import main; main()"
+    with serving(run, program=("-c", script)) as (_, address, _):
+        answer = httpx.post(f"{address}/answer", json={"examples": EXAMPLES, "heads": HEADS}, timeout=60)
+        assert answer.status_code == 200
+        assert len(answer.json()["results"]) == len(HEADS)
 
 
 def test_an_address_of_another_family_is_listened_on(run):

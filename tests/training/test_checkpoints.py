@@ -8,12 +8,10 @@ from torch import nn
 from tripleshot.errors import InputError
 from tripleshot.methods.settings import OptimizerKind
 from tripleshot.training.checkpoints import (
-    WEIGHTS,
     TrainingProgress,
     count_weights,
     load_checkpoint,
     load_weights,
-    read_weights,
     save_checkpoint,
     save_weights,
 )
@@ -38,15 +36,9 @@ def test_weights_come_back_and_are_counted(tmp_path: Path):
     load_weights(other, tmp_path)
     assert torch.equal(module.weight, other.weight)
     assert count_weights(tmp_path) == 8
-    assert read_weights(tmp_path / WEIGHTS).keys() == {"weight", "bias"}
 
 
-def test_weights_that_cannot_be_used_are_named(tmp_path: Path):
-    with pytest.raises(InputError, match=f"{WEIGHTS}: not readable as weights"):
-        read_weights(tmp_path / WEIGHTS)
-    (tmp_path / WEIGHTS).write_bytes(b"nothing of the kind")
-    with pytest.raises(InputError, match=f"{WEIGHTS}: not readable as weights"):
-        read_weights(tmp_path / WEIGHTS)
+def test_weights_of_another_network_are_named(tmp_path: Path):
     save_weights(nn.Linear(3, 2), tmp_path)
     for other in (nn.Linear(4, 2), nn.Linear(3, 2, bias=False)):
         with pytest.raises(InputError, match="belongs to another configuration"):

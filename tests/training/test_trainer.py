@@ -19,9 +19,10 @@ from torch import nn
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.validation import Validation
 from tripleshot.methods.trainable import Stage, TrainedWeights
-from tripleshot.training.checkpoints import load_weights, read_weights, save_weights
+from tripleshot.training.checkpoints import load_weights, save_weights
 from tripleshot.training.log import LOG, read_log
 from tripleshot.training.trainer import CHECKPOINT, StoppedError, Trainer, TrainerOptions
+from tripleshot.training.weight_files import read_weights
 
 
 class Small(nn.Module):
@@ -235,6 +236,7 @@ import torch
 from pathlib import Path
 from test_trainer import trainer
 from tripleshot.training.trainer import TrainerOptions
+from tripleshot.training.weight_files import read_weights
 
 torch.set_num_threads(1)
 options = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
@@ -299,5 +301,5 @@ def test_a_stage_can_keep_its_weights_in_a_file_of_its_own(tmp_path):
     made.stages[0] = replace(made.stages[0], keep_as="first.safetensors")
     made.run()
     kept = Small()
-    TrainedWeights(read_weights(tmp_path / "run" / "first.safetensors"), None, "first").load_into(kept)
+    TrainedWeights.of(read_weights(tmp_path / "run" / "first.safetensors"), None, "first").load_into(kept)
     assert not torch.equal(weights(kept), weights(module))

@@ -266,5 +266,5 @@ def _on_dataset(method: Method, dataset: FewShotDataset, shots: int, device: str
         return fresh
     names = TrainedNames(method.graph.entities, method.graph.relations)
     fresh = type(method)(method.settings, device)
-    fresh.restore(dataset, TrainedWeights(method.module.state_dict(), names, f"the trained {type(method).__name__}"))
+    fresh.restore(dataset, TrainedWeights.of(method.state(), names, f"the trained {type(method).__name__}"))
     return fresh

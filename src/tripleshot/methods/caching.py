@@ -6,7 +6,7 @@ task that examples belong to, and `score_in_batches` scores so many candidates a
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # nobody waits for torch who asks a method without a network
     from torch import Tensor
 
 Value = TypeVar("Value")
+Codes = TypeVar("Codes", bound="npt.NDArray | Tensor")
 
 MAX_ENTITIES = 250_000  # codes kept between questions: 100 MB at width 100
 
@@ -39,11 +40,14 @@ class SupportCache(Generic[Value]):
         self._last = None
 
 
-class EntityCache:
-    """Codes of entities, each computed when it is first asked for; a bounded number is kept, for any thread to use."""
+class EntityCache(Generic[Codes]):
+    """Codes of entities, each computed when it is first asked for; a bounded number is kept, for any thread to use.
+
+    They are arrays or tensors, whatever computes them.
+    """
 
     def __init__(
-        self, num_entities: int, encode: "Callable[[IntArray], Tensor]", max_entities: int = MAX_ENTITIES
+        self, num_entities: int, encode: Callable[[IntArray], Codes], max_entities: int = MAX_ENTITIES
     ) -> None:
         """Start empty.
 
@@ -53,6 +57,7 @@ class EntityCache:
             max_entities: how many codes are kept; when they are full, all are dropped.
         """
         self._encode, self._max_entities = encode, max_entities
+        self._table: Any = None
         self._num_entities = num_entities
         self._lock = threading.Lock()
         self.clear()
@@ -62,42 +67,43 @@ class EntityCache:
         with self._lock:
             self._drop()
 
-    def get(self, entities: IntArray) -> "Tensor":
+    def get(self, entities: IntArray) -> Codes:
         """Return the codes of entities: shape (n, d)."""
-        import torch
+        found: tuple[Any, IntArray] = self.find(entities)
+        table, rows = found
+        return table[rows]
 
-        table, rows = self.find(entities)
-        return table[torch.from_numpy(rows).to(table.device)]
-
-    def find(self, entities: IntArray) -> "tuple[Tensor, npt.NDArray[np.int32]]":
+    def find(self, entities: IntArray) -> tuple[Codes, npt.NDArray[np.int32]]:
         """Return a table of codes, shape (m, d), and the row of each entity in it, shape (n,)."""
         with self._lock:
-            rows = self._rows[entities]
-            if not rows.all():
+            table, rows = self._table, self._rows[entities]
+            if table is None or not rows.all():
                 missing = np.unique(entities[rows == 0])
                 if self._size + len(missing) > self._max_entities:
                     self._drop()
                     missing = np.unique(entities)
-                self._append(missing, self._encode(missing))
+                table = self._append(missing, self._encode(missing))
                 rows = self._rows[entities]
-            return self._table, rows - 1
+            return table, rows - 1
 
     def _drop(self) -> None:
-        import torch
-
         self._rows = np.zeros(self._num_entities, dtype=np.int32)  # 1 + the row; pages never asked for take no memory
-        self._size, self._table = 0, torch.empty(0)
+        self._size, self._table = 0, None
 
-    def _append(self, entities: IntArray, codes: "Tensor") -> None:
-        end = self._size + len(entities)
-        if end > len(self._table):
-            larger = codes.new_empty(max(end, min(2 * len(self._table), self._max_entities)), codes.shape[1])
-            if self._size:
-                larger[: self._size] = self._table[: self._size]
-            self._table = larger
-        self._table[self._size : end] = codes
+    def _append(self, entities: IntArray, codes: Codes) -> Codes:
+        """Add codes to the table, which is made larger where it is full, and return the table."""
+        end, table = self._size + len(entities), self._table
+        capacity = 0 if table is None else len(table)
+        if table is None or end > capacity:
+            shape = max(end, min(2 * capacity, self._max_entities)), codes.shape[1]
+            larger: Any = np.empty(shape, codes.dtype) if isinstance(codes, np.ndarray) else codes.new_empty(shape)
+            if table is not None:
+                larger[: self._size] = table[: self._size]
+            self._table = table = larger
+        table[self._size : end] = codes
         self._rows[entities] = np.arange(self._size, end) + 1
         self._size = end
+        return table
 
 
 class SupportLookup:

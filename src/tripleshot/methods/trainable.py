@@ -7,6 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
@@ -28,6 +29,8 @@ PRETRAINED = "pretrained.safetensors"  # the weights between pre-training and ep
 
 Losses = dict[str, "Tensor"]
 LossFunction = Callable[[int, np.random.Generator], Losses]
+Framework = Literal["np", "pt"]
+"""What weights are read as: arrays of numpy, or tensors of torch."""
 StartKind = Literal["nothing", "vectors", "weights", "pre-training"]
 """What the setting `pretrained` names: nothing; a run of an embedding method whose vectors are taken; a run of a method
 of the same family whose weights are taken; or a run whose weights after pre-training are taken."""
@@ -82,14 +85,41 @@ class TrainedWeights:
     """Weights of a run, and the names that they belong to.
 
     Attributes:
-        tensors: by name, as the network's `state_dict` names them.
+        read: returns them by name, as the network's `state_dict` names them. Whoever takes arrays never waits for
+            torch, and of tensors only what is looked at takes memory.
         names: None for a run that keeps none.
         source: where they come from, for messages.
     """
 
-    tensors: "Mapping[str, Tensor]"
+    read: Callable[[Framework], Mapping[str, Any]]
     names: TrainedNames | None
     source: str
+
+    @classmethod
+    def of(cls, values: "Mapping[str, npt.NDArray | Tensor]", names: TrainedNames | None, source: str) -> Self:
+        """Take weights that are in memory, as arrays or as tensors."""
+
+        def read(framework: Framework) -> Mapping[str, Any]:
+            if framework == "np":
+                arrays = (
+                    value if isinstance(value, np.ndarray) else value.numpy(force=True) for value in values.values()
+                )
+                return dict(zip(values, arrays, strict=True))
+            import torch
+
+            return {name: torch.as_tensor(value) for name, value in values.items()}
+
+        return cls(read, names, source)
+
+    @cached_property
+    def tensors(self) -> "Mapping[str, Tensor]":
+        """The weights as tensors, by name."""
+        return self.read("pt")
+
+    @cached_property
+    def arrays(self) -> Mapping[str, npt.NDArray]:
+        """The weights as arrays, by name."""
+        return self.read("np")
 
     def num_rows(self, name: str) -> int:
         """Return how many rows some weights have: what a network was made for is not always in its settings."""
@@ -162,12 +192,24 @@ class TrainableMethod(ABC, Generic[SettingsType, ModuleType]):
     def __init__(self, settings: SettingsType | None = None, device: str = "cpu") -> None:
         """Choose settings, the fast preset by default."""
         self.settings = settings or self.presets["fast"]()
-        self.device = find_device(device)
+        self._device_name = device
+        if device != "cpu":
+            find_device(device)
 
     @classmethod
     def with_settings(cls, settings: dict[str, Any], device: str = "cpu") -> Self:
         """Make the method from settings as a run keeps them."""
         return cls(cls.Settings(**settings), device)
+
+    @cached_property
+    def device(self) -> "torch.device":
+        """Where it computes."""
+        return find_device(self._device_name)
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether it computes on the processor, for which a method may need no torch at all."""
+        return self._device_name == "cpu" or self.device.type == "cpu"
 
     @abstractmethod
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
@@ -193,6 +235,10 @@ class TrainableMethod(ABC, Generic[SettingsType, ModuleType]):
     @abstractmethod
     def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; names that the run has never seen are those of the dataset that it was not on."""
+
+    def state(self) -> "Mapping[str, npt.NDArray | Tensor]":
+        """Return the weights as they are now, by name; `restore` takes them back."""
+        return self.module.state_dict()
 
     def clear_cache(self) -> None:
         """Drop what was computed with weights that have changed since."""

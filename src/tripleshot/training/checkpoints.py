@@ -18,19 +18,12 @@ from torch import Tensor, nn
 from tripleshot.errors import InputError
 from tripleshot.methods.trainable import WEIGHTS
 from tripleshot.training.tensor_files import fill_tensors, map_tensors, write_tensors
+from tripleshot.training.weight_files import read_weights
 
 
 def save_weights(module: nn.Module, folder: Path, name: str = WEIGHTS) -> None:
     """Write the current weights in one step."""
     write_tensors(folder / name, module.state_dict())
-
-
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the weights of a file, by name; the file is mapped, so that only what is used takes memory."""
-    try:
-        return map_tensors(path)[0]
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: not readable as weights: {error}") from None
 
 
 def load_weights(module: nn.Module, folder: Path) -> None:

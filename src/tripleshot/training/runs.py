@@ -30,6 +30,7 @@ from tripleshot.methods.trainable import (
     TrainedWeights,
     Vectors,
 )
+from tripleshot.training.weight_files import read_weights
 
 logger = logging.getLogger(__name__)
 
@@ -126,9 +127,8 @@ def _one_array(column: pa.ChunkedArray) -> pa.LargeStringArray:
 
 def load_trained_weights(folder: Path, name: str = WEIGHTS) -> TrainedWeights:
     """Read the weights of a run, and the names that they belong to."""
-    from tripleshot.training.checkpoints import read_weights  # nobody waits for torch who has no weights to read
-
-    return TrainedWeights(read_weights(folder / name), load_names(folder), str(folder / name))
+    path = folder / name
+    return TrainedWeights(lambda framework: read_weights(path, framework), load_names(folder), str(path))
 
 
 def load_start(kind: StartKind, folder: Path, dataset: FewShotDataset) -> Vectors | TrainedWeights:

@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
 from tripleshot.methods.evidence.evidence_net import tiny as tiny_settings
+from tripleshot.methods.trainable import TrainedWeights
 
 
 @pytest.mark.parametrize("kinds", ["link, walk", "link walk", "link,walk"])
@@ -33,6 +35,38 @@ def test_evidence_that_is_left_out_adds_nothing(graph):
     weights = {reason.kind: reason.weight for reason in reasons}
     assert weights["walk"] == pytest.approx(0, abs=1e-6)
     assert abs(weights["support"]) > 1e-4
+
+
+def test_weights_that_are_restored_score_without_a_kernel_as_with_one(tiny, monkeypatch):
+    trained, question = EvidenceNet(tiny_settings()), (tiny.test[0].support(3), 0, np.arange(tiny.graph.num_entities))
+    trained.prepare(tiny, 3)
+    trained.stages()
+    weights = TrainedWeights.of(trained.state(), None, "the trained network")
+    monkeypatch.setenv("TRIPLESHOT_NATIVE", "0")
+    restored = EvidenceNet(tiny_settings())
+    restored.restore(tiny, weights)
+    np.testing.assert_allclose(restored.score(*question), trained.score(*question), rtol=5e-6, atol=1e-5)
+
+
+def test_a_network_that_was_restored_can_be_changed(tiny):
+    trained, restored = EvidenceNet(tiny_settings()), EvidenceNet(tiny_settings())
+    trained.prepare(tiny, 3)
+    arrays = {name: tensor.numpy().copy() for name, tensor in trained.module.state_dict().items()}
+    arrays["hidden.bias"] += 1
+    restored.restore(tiny, TrainedWeights.of(arrays, None, "arrays"))
+    question = tiny.test[0].support(3), 0, np.arange(tiny.graph.num_entities)
+    before = restored.score(*question)
+    with torch.no_grad():
+        restored.module.out.weight.mul_(2)
+    restored.clear_cache()
+    np.testing.assert_allclose(restored.score(*question), 2 * before, rtol=1e-5)
+
+
+def test_weights_of_another_width_are_refused(tiny):
+    narrow = EvidenceNet(EvidenceNetSettings(hidden_width=3))
+    narrow.prepare(tiny, 3)
+    with pytest.raises(InputError, match=r"a run: belongs to another configuration: hidden.bias is \(3,\), not"):
+        EvidenceNet().restore(tiny, TrainedWeights.of(narrow.state(), None, "a run"))
 
 
 def test_the_number_of_pairs_at_once_does_not_matter(tiny, monkeypatch):

@@ -1,12 +1,11 @@
 """`evidence-net`: a network that weighs evidence for a tail, learned over many relations to serve an unseen one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
@@ -14,13 +13,18 @@ from tripleshot.datasets.episodes import Episode, EpisodeSampler, Regime
 from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
+from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.pair_evidence import Examples, TailsByHead
+from tripleshot.methods.evidence.question_scorer import QuestionScorer
 from tripleshot.methods.evidence.reasons import describe_evidence
-from tripleshot.methods.evidence.scoring import FeatureScorer, QuestionScorer
-from tripleshot.methods.losses import listwise_loss
 from tripleshot.methods.protocol import Reason
 from tripleshot.methods.settings import TrainingSettings, count, setting, share
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
+
+if TYPE_CHECKING:  # nobody waits for torch who asks with weights that are there
+    from torch import Tensor
+
+    from tripleshot.methods.evidence.scoring import FeatureScorer
 
 MAX_PAIRS = 65_536  # scored at once; it bounds memory
 NUM_SAMPLED = 64  # episodes that mean and deviation of the features are taken from
@@ -72,7 +76,7 @@ def tiny() -> EvidenceNetSettings:
     return EvidenceNetSettings(batch_size=16, num_negatives=16, steps=20, validate_every=10)
 
 
-class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
+class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
     """Weighs what joins two entities: links, paths, walks, examples, similarity.
 
     From RSCL ("Learning Relation-Specific Representations for Few-shot Knowledge Graph Completion", arXiv 2203.11639)
@@ -86,16 +90,45 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Index a dataset's graph and make an untrained network."""
+        self._index(dataset)
+        self.shots = shots
+        self._trained = None
+        self._module = self._make_module()
+
+    def _index(self, dataset: FewShotDataset) -> None:
         settings = self.settings
         self.dataset = dataset.with_train_edges if settings.train_edges else dataset
-        self.graph, self.shots = self.dataset.graph, shots
+        self.graph = self.dataset.graph
         self.index = EvidenceIndex(self.graph, settings.text)
         self.table = FeatureTable(settings.text)
         self._examples: SupportCache[Examples] = SupportCache()
         self._scorers: SupportCache[Callable[[int, IntArray], FloatArray]] = SupportCache()
-        left_out = torch.from_numpy(self.table.columns_of(*settings.left_out))
-        torch.manual_seed(settings.seed)
-        self.module = FeatureScorer(len(self.table), settings.hidden_width, left_out).to(self.device)
+        self._left_out = self.table.columns_of(*settings.left_out)
+
+    def _make_module(self) -> "FeatureScorer":
+        """Make the network as it is trained: with weights that were restored, or at random."""
+        import torch
+
+        from tripleshot.methods.evidence.scoring import FeatureScorer
+
+        torch.manual_seed(self.settings.seed)
+        module = FeatureScorer(len(self.table), self.settings.hidden_width, torch.from_numpy(self._left_out))
+        if self._trained is not None:
+            self._trained.load_into(module)
+        return module.to(self.device)
+
+    @property
+    def module(self) -> "FeatureScorer":  # pyrefly: ignore
+        """The network as it is trained; one that was restored is made when it is first asked for."""
+        if self._module is None:
+            self._module = self._make_module()
+            self._trained = None  # from now on the network has the weights
+        return self._module
+
+    def state(self) -> "Mapping[str, npt.NDArray | Tensor]":
+        """Return the weights as they are now, by name: arrays as long as nobody has asked for the network."""
+        trained = self._trained
+        return self.module.state_dict() if trained is None else trained.arrays
 
     def stages(self) -> list[Stage]:
         """Tell the network what features usually are, and return its one stage."""
@@ -115,14 +148,20 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
 
     def _losses(self, step: int, rng: np.random.Generator) -> Losses:
         """Tell true tails from wrong ones with some of the evidence left out."""
+        import torch
+
+        from tripleshot.methods.losses import listwise_loss
+
         episodes = [self.sampler.draw(rng) for _ in range(self.settings.relations_per_step)]
         features = self._features_of(episodes)
         without = torch.rand(features.shape[-1], device=features.device) < self.settings.evidence_dropout
         weights = torch.tensor([episode.weight for episode in episodes], device=features.device)
         return {"evidence": listwise_loss(self.module(features, without), weights[:, None, None])}
 
-    def _features_of(self, episodes: list[Episode]) -> Tensor:
+    def _features_of(self, episodes: list[Episode]) -> "Tensor":
         """Return the features of true and wrong tails: shape (relations, B, 1 + n, number of features)."""
+        import torch
+
         found = []
         for episode in episodes:
             tails = np.concatenate([episode.queries[:, 1:], episode.negatives], axis=1)
@@ -134,7 +173,6 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by what speaks for each, a bounded number at a time."""
-        self.module.eval()
         scorer = self._scorers.get(support, lambda: self._make_scorer(support))
         found = [scorer(head, batch) for batch in in_batches(tails, MAX_PAIRS)]
         return np.concatenate([np.empty(0, dtype=np.float32), *found])
@@ -142,13 +180,23 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
     def _make_scorer(self, support: IntArray) -> Callable[[int, IntArray], FloatArray]:
         """Return what scores the tails of a head: the kernel, or the network on all features."""
         kernel = self.index.kernel
-        if kernel is None or self.settings.text or self.device.type != "cpu":
-            return lambda head, tails: self._score_plainly(support, head, tails)
-        return QuestionScorer(self.index, kernel, self.table, self.module, self._read(support)).score
+        if not self.is_on_cpu:
+            return lambda head, tails: self._score_on_device(self.features(support, head, tails))
+        network = self._network()
+        if kernel is None or self.settings.text:
+            return lambda head, tails: network.score(self.features(support, head, tails))
+        return QuestionScorer(self.index, kernel, self.table, network, self._read(support)).score
 
-    @torch.inference_mode()
-    def _score_plainly(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        return self.module(torch.from_numpy(self.features(support, head, tails)).to(self.device)).cpu().numpy()
+    def _network(self) -> NetworkWeights:
+        """Return the weights as they are now, as arrays."""
+        weights = self._trained or TrainedWeights.of(self.state(), None, "the network")
+        return NetworkWeights.of(weights.arrays, self.settings.hidden_width, self._left_out, weights.source)
+
+    def _score_on_device(self, features: npt.NDArray[np.float32]) -> FloatArray:
+        import torch
+
+        with torch.inference_mode():
+            return self.module(torch.from_numpy(features).to(self.device)).cpu().numpy()
 
     def clear_cache(self) -> None:
         """Drop what was computed with weights that have changed since."""
@@ -164,18 +212,18 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, FeatureScorer]):
 
     def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; they know no names and serve any dataset."""
-        self.prepare(dataset, 0)
-        weights.load_into(self.module)
-        self.module.eval()
+        self._index(dataset)
+        self._trained, self._module = weights, None
+        self._network()  # refuses weights that do not fit
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name what speaks for and against a tail, the weightiest first; the weights add up to the score.
 
         Reasons of one kind share what that kind adds.
         """
-        features = torch.from_numpy(self.features(support, head, np.array([tail])))[0].to(self.device)
+        features = self.features(support, head, np.array([tail]))[0]
         groups = np.stack([self.table.columns_of(group) for group in self.table.groups])
-        added, rest = self.module.contributions(features, torch.from_numpy(groups).to(self.device))
+        added, rest = self._network().contributions(features, groups)
         sentences = describe_evidence(self.index, self._read(support), head, tail)
         reasons = [
             Reason(group, text, weight / len(sentences[group]))

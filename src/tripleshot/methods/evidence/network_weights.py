@@ -1,0 +1,107 @@
+"""What the network that weighs evidence has learned, as arrays: scores and reasons that nobody waits for torch for.
+
+`scoring.FeatureScorer` is the same network as it is trained; both agree (see the tests).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tripleshot.errors import InputError
+
+Array = npt.NDArray[np.float32]
+
+FAR = 6.0  # deviations, beyond which the tail of the normal distribution is below 1e-9
+NUM_POINTS = 8193  # in which it is known; a straight line between two of them is off by 2e-8 at most
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkWeights:
+    """The weights of a network of one hidden layer, which sees features by how unusual they are.
+
+    Attributes:
+        mean: shape (num_features,), what features usually are.
+        deviation: shape (num_features,), by how much they usually differ from that.
+        hidden: shape (width, num_features), the first layer.
+        bias: shape (width,), of the first layer.
+        out: shape (width,), the second layer.
+        left_out: shape (num_features,), true for features that are never looked at (ablation).
+    """
+
+    mean: Array
+    deviation: Array
+    hidden: Array
+    bias: Array
+    out: Array
+    left_out: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, state: Mapping[str, Array], width: int, left_out: npt.NDArray[np.bool_], source: str) -> Self:
+        """Take weights by the names that `FeatureScorer` gives them; `source` is for messages."""
+        size = len(left_out)
+        shapes = {
+            "mean": (size,),
+            "deviation": (size,),
+            "hidden.weight": (width, size),
+            "hidden.bias": (width,),
+            "out.weight": (1, width),
+        }
+        for name in sorted(shapes.keys() | state.keys()):
+            found, needed = (str(shape) if shape else "nothing" for shape in (_shape(state, name), shapes.get(name)))
+            if found != needed:
+                raise InputError(f"{source}: belongs to another configuration: {name} is {found}, not {needed}")
+        mean, deviation, hidden, bias, out = (state[name] for name in shapes)
+        return cls(mean, deviation, hidden, bias, out[0], left_out)
+
+    def first_layer(self) -> tuple[Array, Array]:
+        """Return the first layer as it applies to features that are not standardized: weights and bias."""
+        weights = self.hidden * np.where(self.left_out, np.float32(0), 1 / self.deviation)
+        bias = self.bias - weights @ self.mean
+        return weights, bias.astype(np.float32)
+
+    def score(self, features: Array) -> Array:
+        """Score pairs by their features, shape (n, num_features): shape (n,)."""
+        weights, bias = self.first_layer()
+        return gelu(features @ weights.T + bias) @ self.out
+
+    def contributions(self, features: Array, groups: npt.NDArray[np.bool_]) -> tuple[list[float], float]:
+        """Split the score of one pair among groups of features.
+
+        Groups are taken away one after the other, in their order and in the opposite one, and the mean of both counts:
+        a Shapley value over two orders, so that what two groups say together is divided equally.
+
+        Args:
+            features: shape (num_features,).
+            groups: shape (number of groups, num_features), true for the features of a group.
+
+        Returns:
+            added: what each group adds to the score.
+            rest: the score without any of them; with what is added it is the whole score.
+        """
+        nothing = np.zeros_like(groups[:1])
+        orders = (np.concatenate([nothing, np.logical_or.accumulate(order)]) for order in (groups, groups[::-1]))
+        scores = [self.score(np.where(without, self.mean, features)).astype(np.float64) for without in orders]
+        added = (-np.diff(scores[0]) - np.diff(scores[1])[::-1]) / 2
+        return added.tolist(), float(scores[0][-1])
+
+
+def gelu(values: Array) -> Array:
+    """Return x * Phi(x) of each number x, where Phi is the normal distribution."""
+    sizes = np.abs(values)
+    return np.maximum(values, 0) - sizes * np.interp(sizes, *_normal_tail(), right=0.0).astype(np.float32)
+
+
+@cache
+def _normal_tail() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return numbers from 0 to `FAR`, and how likely a normal variable is to exceed each."""
+    points = np.linspace(0, FAR, NUM_POINTS)
+    return points, np.array([math.erfc(point / math.sqrt(2)) / 2 for point in points.tolist()])
+
+
+def _shape(state: Mapping[str, Array], name: str) -> tuple[int, ...] | None:
+    return state[name].shape if name in state else None

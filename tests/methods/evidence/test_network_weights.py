@@ -1,0 +1,75 @@
+"""What the network has learned, without torch."""
+
+import numpy as np
+import pytest
+import torch
+
+from tripleshot.errors import InputError
+from tripleshot.methods.evidence.network_weights import NetworkWeights, gelu
+from tripleshot.methods.evidence.scoring import FeatureScorer
+
+NUM_FEATURES, WIDTH = 7, 13
+
+
+def make_networks(left_out=()):
+    """Return a network as it is trained, which has seen features, and its weights as arrays."""
+    torch.manual_seed(0)
+    ignored = np.isin(np.arange(NUM_FEATURES), left_out)
+    module = FeatureScorer(NUM_FEATURES, WIDTH, torch.from_numpy(ignored))
+    module.standardize(3 * torch.randn(50, NUM_FEATURES) + 1)
+    return module, NetworkWeights.of(arrays_of(module), WIDTH, ignored, "a run")
+
+
+def arrays_of(module):
+    return {name: tensor.numpy() for name, tensor in module.state_dict().items()}
+
+
+def test_gelu_is_that_of_torch():
+    values = np.concatenate([np.linspace(-9, 9, 100_001), [-1e4, -0.0, 1e4]]).astype(np.float32)
+    expected = torch.nn.functional.gelu(torch.from_numpy(values).double()).numpy()
+    np.testing.assert_allclose(gelu(values), expected, rtol=1e-7, atol=1e-7)
+    assert gelu(values).dtype == np.float32
+
+
+@pytest.mark.parametrize("left_out", [(), (1, 4)])
+def test_scores_are_those_of_the_network_as_it_is_trained(left_out):
+    module, network = make_networks(left_out)
+    features = 5 * torch.randn(200, NUM_FEATURES)
+    scores = network.score(features.numpy())
+    assert scores.dtype == np.float32
+    np.testing.assert_allclose(scores, module(features).detach().numpy(), atol=1e-6)
+    for own, trained in zip(network.first_layer(), module.first_layer(), strict=True):
+        np.testing.assert_allclose(own, trained.detach().numpy(), atol=1e-6)
+
+
+def test_contributions_of_groups_add_up_to_the_score():
+    module, network = make_networks()
+    features, groups = torch.randn(NUM_FEATURES), np.zeros((2, NUM_FEATURES), dtype=bool)
+    groups[0, 0] = groups[1, 1:3] = True
+    added, rest = network.contributions(features.numpy(), groups)
+    assert sum(added) + rest == pytest.approx(float(module(features).detach()), abs=1e-6)
+    without = torch.from_numpy(groups.any(0))
+    assert rest == pytest.approx(float(module(features, without).detach()), abs=1e-6)
+
+
+def test_two_groups_share_what_they_say_together():
+    _, network = make_networks()
+    features, groups = np.full(NUM_FEATURES, 2, dtype=np.float32), np.eye(2, NUM_FEATURES, dtype=bool)
+    forwards, backwards = network.contributions(features, groups), network.contributions(features, groups[::-1])
+    np.testing.assert_allclose(forwards[0], backwards[0][::-1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"mean": np.zeros(3)}, "mean is (3,), not (7,)"),
+        ({"more": np.zeros(2)}, "more is (2,), not nothing"),
+        ({"out.weight": None}, "out.weight is nothing, not (1, 13)"),
+    ],
+)
+def test_weights_of_another_network_are_refused(change, reason):
+    module, network = make_networks()
+    changed = {name: array for name, array in (arrays_of(module) | change).items() if array is not None}
+    with pytest.raises(InputError) as refused:
+        NetworkWeights.of(changed, WIDTH, network.left_out, "a run")
+    assert str(refused.value) == f"a run: belongs to another configuration: {reason}"
