@@ -236,7 +236,6 @@ import torch
 from pathlib import Path
 from test_trainer import trainer
 from tripleshot.training.trainer import TrainerOptions
-from tripleshot.training.weight_files import read_weights
 
 torch.set_num_threads(1)
 options = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)

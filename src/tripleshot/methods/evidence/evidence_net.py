@@ -90,15 +90,14 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Index a dataset's graph and make an untrained network."""
-        self._index(dataset)
-        self.shots = shots
+        self._index(dataset, shots)
         self._trained = None
         self._module = self._make_module()
 
-    def _index(self, dataset: FewShotDataset) -> None:
+    def _index(self, dataset: FewShotDataset, shots: int) -> None:
         settings = self.settings
         self.dataset = dataset.with_train_edges if settings.train_edges else dataset
-        self.graph = self.dataset.graph
+        self.graph, self.shots = self.dataset.graph, shots
         self.index = EvidenceIndex(self.graph, settings.text)
         self.table = FeatureTable(settings.text)
         self._examples: SupportCache[Examples] = SupportCache()
@@ -212,7 +211,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; they know no names and serve any dataset."""
-        self._index(dataset)
+        self._index(dataset, 0)
         self._trained, self._module = weights, None
         self._network()  # refuses weights that do not fit
 
