@@ -48,6 +48,15 @@ def test_weights_that_are_restored_score_without_a_kernel_as_with_one(tiny, monk
     np.testing.assert_allclose(restored.score(*question), trained.score(*question), rtol=5e-6, atol=1e-5)
 
 
+def test_on_another_device_the_network_itself_scores_the_same(tiny, monkeypatch):
+    method, question = EvidenceNet(tiny_settings()), (tiny.test[0].support(3), 0, np.arange(tiny.graph.num_entities))
+    method.prepare(tiny, 3)
+    expected = method.score(*question)
+    method.clear_cache()
+    monkeypatch.setattr(EvidenceNet, "is_on_cpu", False)
+    np.testing.assert_allclose(method.score(*question), expected, rtol=5e-6, atol=1e-5)
+
+
 def test_a_network_that_was_restored_can_be_changed(tiny):
     trained, restored = EvidenceNet(tiny_settings()), EvidenceNet(tiny_settings())
     trained.prepare(tiny, 3)
