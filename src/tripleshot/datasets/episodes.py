@@ -148,6 +148,11 @@ class Episode:
     weight: float
     hidden: HiddenEdges
 
+    @property
+    def tails(self) -> npt.NDArray[np.int64]:
+        """The true tail of each query and the wrong ones, shape (B, 1 + n)."""
+        return np.concatenate([self.queries[:, 1:], self.negatives], axis=1)
+
 
 class EpisodeSampler:
     """Draws episodes; a relation is drawn as often as any other of its kind, whatever its size."""

@@ -1,8 +1,11 @@
 """A graph, indexed so that evidence for pairs of head and tail is measured fast."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tripleshot.arrays import IntArray
+from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import PairIndex
@@ -88,6 +91,22 @@ class EvidenceIndex:
         if self.kernel is None or self.names is not None:
             return table.compute(evidence)
         return self.kernel.compute_features(table, evidence)
+
+    def episode_features(self, table: FeatureTable, episodes: Sequence[Episode], num_threads: int = 1) -> Weights:
+        """Return the features of the true and wrong tails of episodes that have as many queries and as many of those.
+
+        Returns:
+            shape (len(episodes), B, 1 + n, number of features).
+        """
+        if self.kernel is not None and self.names is None:
+            return self.kernel.episode_features(table, episodes, num_threads)
+        found = []
+        for episode in episodes:
+            examples = self.read_examples(episode.support, episode.hidden)
+            asked = TailsByHead.of_matrix(episode.queries[:, 0], episode.tails)
+            features = self.compute_features(table, examples, asked, num_threads)
+            found.append(features.reshape(*episode.tails.shape, -1))
+        return np.stack(found)
 
     def measure_joins(self, examples: Examples, asked: TailsByHead, num_threads: int = 1) -> Joins:
         """Measure what joins heads to their tails."""

@@ -161,14 +161,8 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         """Return the features of true and wrong tails: shape (relations, B, 1 + n, number of features)."""
         import torch
 
-        found = []
-        for episode in episodes:
-            tails = np.concatenate([episode.queries[:, 1:], episode.negatives], axis=1)
-            examples = self.index.read_examples(episode.support, episode.hidden)
-            asked = TailsByHead.of_matrix(episode.queries[:, 0], tails)
-            features = self.index.compute_features(self.table, examples, asked, torch.get_num_threads())
-            found.append(features.reshape(*tails.shape, -1))
-        return torch.from_numpy(np.stack(found)).to(self.device)
+        found = self.index.episode_features(self.table, episodes, torch.get_num_threads())
+        return torch.from_numpy(found).to(self.device)
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by what speaks for each, a bounded number at a time."""

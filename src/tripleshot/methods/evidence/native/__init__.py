@@ -7,20 +7,21 @@ bytes per entity and thread, of which only what a walk touches is ever taken.
 import ctypes
 import threading
 import weakref
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import IntArray
+from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence.features import Feature, FeatureTable
 from tripleshot.methods.evidence.native.structures import (
+    EpisodeStructure,
     EvidenceStructure,
     FeaturesStructure,
     GraphStructure,
@@ -29,6 +30,7 @@ from tripleshot.methods.evidence.native.structures import (
     RulesStructure,
     SupportStructure,
     library,
+    run_in_parts,
 )
 from tripleshot.methods.evidence.pair_evidence import (
     AskedEvidence,
@@ -40,7 +42,7 @@ from tripleshot.methods.evidence.pair_evidence import (
     Likeness,
     TailsByHead,
 )
-from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, MAX_WALKS, JoiningPaths, PathTypes
+from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, JoiningPaths, PathTypes
 from tripleshot.methods.native_code import is_wanted
 
 FIRST_CAPACITY = 4096  # paths between examples; more are made room for
@@ -101,14 +103,35 @@ class EvidenceKernel:
                 )
                 _check(failed)
 
-        num_parts = max(1, min(num_threads, len(heads)))
-        bounds = np.linspace(0, len(heads), num_parts + 1).astype(int).tolist()
-        if num_parts == 1:
-            measure(0, len(heads))
-        else:
-            with ThreadPoolExecutor(num_parts) as pool:
-                list(pool.map(measure, bounds[:-1], bounds[1:]))
+        run_in_parts(measure, len(heads), num_threads)
         return Joins(*found)
+
+    def episode_features(self, table: FeatureTable, episodes: Sequence[Episode], num_threads: int = 1) -> Weights:
+        """Return what `EvidenceIndex.episode_features` returns; the number of threads changes nothing."""
+        tails = np.stack([episode.tails for episode in episodes])
+        heads = np.stack([episode.queries[:, 0] for episode in episodes])
+        out = np.empty((*tails.shape, len(table)), np.float32)
+        supports = [_whole(episode.support) for episode in episodes]
+        ends = [np.ascontiguousarray(self._ends(episode.hidden), np.int32) for episode in episodes]
+        found = (EpisodeStructure * len(episodes))()
+        for place, structure in enumerate(found):
+            number, support = _number_of(episodes[place].hidden), supports[place]
+            structure.hidden = HiddenStructure(number, len(ends[place]), ends[place].ctypes.data)
+            structure.num_examples, (structure.num_heads, structure.num_tails) = len(support), tails.shape[1:]
+            structure.support, structure.heads = support.ctypes.data, heads[place].ctypes.data
+            structure.tails, structure.out = tails[place].ctypes.data, out[place].ctypes.data
+        features = self._prepare_table(table)
+
+        def write(first: int, last: int) -> None:
+            with self._scratch() as scratch:
+                failed = self._library.write_episodes(
+                    *(self._graph.address, scratch, features.address, self._relation_rarity.ctypes.data, SMOOTHING),
+                    *(last - first, ctypes.addressof(found[first])),
+                )
+                _check(failed)
+
+        run_in_parts(write, len(episodes), num_threads)
+        return out
 
     def join(self, support: Integers, hidden: HiddenEdges) -> tuple[JoiningPaths, Booleans]:
         """Return the path types that join pairs, shape (K, 2), and which pairs have a common neighbor."""
@@ -159,9 +182,7 @@ class EvidenceKernel:
     def compute_features(self, table: FeatureTable, evidence: AskedEvidence) -> Weights:
         """Return what `FeatureTable.compute` returns; names are not looked at."""
         asked, heads, like = evidence.asked, evidence.head_likeness, evidence.tail_likeness
-        if table not in self._prepared:
-            self._prepared[table] = self.prepare(table.features)
-        features = self._prepared[table]
+        features = self._prepare_table(table)
         support, factors, tails, rows = _support(evidence.examples), table.factors(evidence), asked.tails, asked.rows
         out = np.empty((len(tails), len(table)), np.float32)
         self._library.write_features(
@@ -213,17 +234,23 @@ class EvidenceKernel:
 
     def prepare(self, features: tuple[Feature, ...]) -> Pinned:
         """Return features as the kernel reads them."""
-        quantities, transforms = (
+        quantities, transforms, factors = (
             (ctypes.c_char_p.in_dll(self._library, name).value or b"").decode().split()
-            for name in ("QUANTITIES", "TRANSFORMS")
+            for name in ("QUANTITIES", "TRANSFORMS", "FACTORS")
         )
         return Pinned(
             FeaturesStructure,
             count=len(features),
             quantities=np.array([quantities.index(feature.quantity) for feature in features], np.int64),
             transforms=np.array([transforms.index(feature.transform) for feature in features], np.int64),
+            factors=np.array([factors.index(feature.factor) for feature in features], np.int64),
             scales=np.array([feature.scale for feature in features], np.float64),
         )
+
+    def _prepare_table(self, table: FeatureTable) -> Pinned:
+        if table not in self._prepared:
+            self._prepared[table] = self.prepare(table.features)
+        return self._prepared[table]
 
     def _rules(self, path_types: Integers, weights: Floats | None = None) -> Pinned:
         first, second = np.divmod(path_types, self._path_types.base)
@@ -231,9 +258,13 @@ class EvidenceKernel:
         return Pinned(RulesStructure, count=len(path_types), first=first, second=second - 1, weights=weights)
 
     def _hidden(self, hidden: HiddenEdges) -> Pinned:
+        ends = self._ends(hidden)
+        return Pinned(HiddenStructure, relation=_number_of(hidden), num_ends=len(ends), ends=ends)
+
+    def _ends(self, hidden: HiddenEdges) -> npt.NDArray[np.int32]:
+        """Return the ends of hidden edges."""
         number = _number_of(hidden)
-        ends = self.graph.ends_of(number) if number >= 0 else np.empty(0, np.int32)
-        return Pinned(HiddenStructure, relation=number, num_ends=len(ends), ends=ends)
+        return self.graph.ends_of(number) if number >= 0 else np.empty(0, np.int32)
 
     @contextmanager
     def _scratch(self) -> Iterator[int]:

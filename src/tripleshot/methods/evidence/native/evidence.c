@@ -9,3 +9,4 @@
 #include "examples.h"
 #include "likeness.h"
 #include "features.h"
+#include "episodes.h"

@@ -16,9 +16,18 @@ const char *QUANTITIES =
 enum { VALUE, POSITIVE, LOGARITHM };
 const char *TRANSFORMS = "value positive logarithm";
 
+/* What they are multiplied by, as `AskedEvidence.query_quantities` names and defines it. */
+enum {
+    LINKED_SHARE, IS_UNLINKED, COMMON_SHARE, DISTINCT_TAILS, REPEATED_TAILS, DISTINCT_HEADS, HEAD_IS_HEAD, HEAD_IS_TAIL,
+    LOG_HEAD_DEGREE, ALWAYS, NUM_FACTORS
+};
+const char *FACTORS =
+    "linked_share is_unlinked common_share distinct_tails repeated_tails distinct_heads head_is_head head_is_tail "
+    "log_head_degree always";
+
 typedef struct {
     int64_t count;
-    const int64_t *quantities, *transforms;
+    const int64_t *quantities, *transforms, *factors;
     const double *scales;
 } Features;
 

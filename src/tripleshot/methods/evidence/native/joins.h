@@ -207,46 +207,52 @@ static void drop_turned(const Graph *graph, const Scratch *scratch, int64_t head
     }
 }
 
-/* Measure what joins each head to its tails. The arrays of `found` are zero at first. Return 0, or 1 without memory. */
+/* Measure what joins one head to its tails. The arrays of `found` are zero at first. Return 0, or 1 without memory. */
+static int measure_head(const Graph *graph, Scratch *scratch, int64_t hidden, const Rules *rules,
+                        const double *link_shares, const double *relation_rarity, int64_t head, int64_t num_tails,
+                        const int64_t *tails, Evidence found) {
+    if (num_tails > scratch->max_stamps) {
+        int64_t *grown = realloc(scratch->stamps, num_tails * sizeof(int64_t));
+        if (!grown) return 1;
+        memset(grown + scratch->max_stamps, 0, (num_tails - scratch->max_stamps) * sizeof(int64_t));
+        scratch->stamps = grown;
+        scratch->max_stamps = num_tails;
+    }
+    for (int64_t place = num_tails - 1; place >= 0; place--) scratch->slots[tails[place]] = (int32_t)place + 1;
+    weigh_links(graph, scratch, head, hidden, link_shares, relation_rarity, found);
+    follow_rules(graph, scratch, head, hidden, rules, found.path);
+    int64_t last = take_two_steps(graph, scratch, head, hidden, tails, num_tails, found.common);
+    if (last >= 0) {
+        take_third_step(graph, scratch, hidden, tails, num_tails, found.walk);
+        drop_turned(graph, scratch, head, hidden, last, found.walk);
+    }
+    if (scratch->is_wide) memset(scratch->weights, 0, graph->num_entities * sizeof(double));
+    for (int64_t place = 0; place < scratch->num_touched; place++) scratch->weights[scratch->touched[place]] = 0;
+    for (int64_t place = 0; place < num_tails; place++) {
+        int64_t slot = scratch->slots[tails[place]] - 1;
+        if (found.walk[slot] < TINY) found.walk[slot] = 0;
+        if (slot == place) continue;
+        found.num_links[place] = found.num_links[slot], found.link_share[place] = found.link_share[slot];
+        found.exclusiveness[place] = found.exclusiveness[slot], found.rarity[place] = found.rarity[slot];
+        found.path[place] = found.path[slot], found.common[place] = found.common[slot];
+        found.walk[place] = found.walk[slot];
+    }
+    for (int64_t place = 0; place < num_tails; place++) scratch->slots[tails[place]] = 0;
+    return last < 0;
+}
+
+/* Measure what joins each head to its tails. The arrays of `all` are zero at first. Return 0, or 1 without memory. */
 int measure_pairs(const Graph *graph, Scratch *scratch, const Hidden *unseen, const Rules *rules,
                   const double *link_shares, const double *relation_rarity, int64_t num_heads, const int64_t *heads,
-                  const int64_t *offsets, const int64_t *all_tails, Evidence all) {
+                  const int64_t *offsets, const int64_t *tails, Evidence all) {
     if (!is_usable(scratch)) return 1;
-    int64_t hidden = unseen->relation;
     hide(scratch, unseen, 1);
     for (int64_t index = 0; index < num_heads; index++) {
-        int64_t head = heads[index], start = offsets[index], num_tails = offsets[index + 1] - start;
-        const int64_t *tails = all_tails + start;
+        int64_t start = offsets[index];
         Evidence found = {all.num_links + start, all.link_share + start, all.exclusiveness + start, all.rarity + start,
                           all.path + start, all.common + start, all.walk + start};
-        if (num_tails > scratch->max_stamps) {
-            int64_t *grown = realloc(scratch->stamps, num_tails * sizeof(int64_t));
-            if (!grown) return 1;
-            memset(grown + scratch->max_stamps, 0, (num_tails - scratch->max_stamps) * sizeof(int64_t));
-            scratch->stamps = grown;
-            scratch->max_stamps = num_tails;
-        }
-        for (int64_t place = num_tails - 1; place >= 0; place--) scratch->slots[tails[place]] = (int32_t)place + 1;
-        weigh_links(graph, scratch, head, hidden, link_shares, relation_rarity, found);
-        follow_rules(graph, scratch, head, hidden, rules, found.path);
-        int64_t last = take_two_steps(graph, scratch, head, hidden, tails, num_tails, found.common);
-        if (last >= 0) {
-            take_third_step(graph, scratch, hidden, tails, num_tails, found.walk);
-            drop_turned(graph, scratch, head, hidden, last, found.walk);
-        }
-        if (scratch->is_wide) memset(scratch->weights, 0, graph->num_entities * sizeof(double));
-        for (int64_t place = 0; place < scratch->num_touched; place++) scratch->weights[scratch->touched[place]] = 0;
-        for (int64_t place = 0; place < num_tails; place++) {
-            int64_t slot = scratch->slots[tails[place]] - 1;
-            if (found.walk[slot] < TINY) found.walk[slot] = 0;
-            if (slot == place) continue;
-            found.num_links[place] = found.num_links[slot], found.link_share[place] = found.link_share[slot];
-            found.exclusiveness[place] = found.exclusiveness[slot], found.rarity[place] = found.rarity[slot];
-            found.path[place] = found.path[slot], found.common[place] = found.common[slot];
-            found.walk[place] = found.walk[slot];
-        }
-        for (int64_t place = 0; place < num_tails; place++) scratch->slots[tails[place]] = 0;
-        if (last < 0) return 1;
+        if (measure_head(graph, scratch, unseen->relation, rules, link_shares, relation_rarity, heads[index],
+                         offsets[index + 1] - start, tails + start, found)) return 1;
     }
     hide(scratch, unseen, -1);
     return 0;

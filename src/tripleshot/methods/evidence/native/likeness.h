@@ -51,21 +51,19 @@ static void compare_relations(const Graph *graph, const Scratch *scratch, int64_
     }
 }
 
-/* Compare entities with others: by their relations and by their neighbors. Return 0, or 1 without memory.
+/* Compare entities with others: by their relations and by their neighbors.
  *
  * `profiles` is [2 * num_relations][num_others], of unit length; `similarity` and `shared` are [num_others][num_entities]
  * and zero at first; `degrees` is [num_entities]. An entity that stands there several times is compared once. */
-int compare(const Graph *graph, Scratch *scratch, const Hidden *unseen, int64_t num_entities, const int64_t *entities,
-            int64_t num_others, const int64_t *others, const double *profiles, double *similarity, double *shared,
-            int64_t *degrees) {
-    if (!is_usable(scratch)) return 1;
-    hide(scratch, unseen, 1);
+static void compare_visible(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t num_entities,
+                            const int64_t *entities, int64_t num_others, const int64_t *others, const double *profiles,
+                            double *similarity, double *shared, int64_t *degrees) {
     for (int64_t place = num_entities - 1; place >= 0; place--) scratch->slots[entities[place]] = (int32_t)place + 1;
     for (int64_t first = 0; first < num_others; first += MAX_MASKED) {
         int64_t size = num_others - first < MAX_MASKED ? num_others - first : MAX_MASKED, done = first * num_entities;
-        compare_relations(graph, scratch, unseen->relation, num_entities, entities, size, profiles + first, num_others,
+        compare_relations(graph, scratch, hidden, num_entities, entities, size, profiles + first, num_others,
                           similarity + done);
-        share_neighbors(graph, scratch, unseen->relation, num_entities, entities, size, others + first, shared + done);
+        share_neighbors(graph, scratch, hidden, num_entities, entities, size, others + first, shared + done);
     }
     for (int64_t place = 0; place < num_entities; place++) {
         int64_t slot = scratch->slots[entities[place]] - 1;
@@ -77,6 +75,16 @@ int compare(const Graph *graph, Scratch *scratch, const Hidden *unseen, int64_t 
         }
     }
     for (int64_t place = 0; place < num_entities; place++) scratch->slots[entities[place]] = 0;
+}
+
+/* The same with a relation hidden first. Return 0, or 1 without memory. */
+int compare(const Graph *graph, Scratch *scratch, const Hidden *unseen, int64_t num_entities, const int64_t *entities,
+            int64_t num_others, const int64_t *others, const double *profiles, double *similarity, double *shared,
+            int64_t *degrees) {
+    if (!is_usable(scratch)) return 1;
+    hide(scratch, unseen, 1);
+    compare_visible(graph, scratch, unseen->relation, num_entities, entities, num_others, others, profiles, similarity,
+                    shared, degrees);
     hide(scratch, unseen, -1);
     return 0;
 }

@@ -1,6 +1,8 @@
 """The compiled kernel, and what it reads as its headers define it: structures of numbers and of pointers to arrays."""
 
 import ctypes
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import ClassVar, Self
 
@@ -77,8 +79,21 @@ class SupportStructure(Structure):
 class FeaturesStructure(Structure):
     """Features as data."""
 
-    types: ClassVar[Members] = {"count": None, "quantities": INTEGERS, "transforms": INTEGERS, "scales": FLOATS}
+    types: ClassVar[Members] = {
+        "count": None,
+        **dict.fromkeys(("quantities", "transforms", "factors"), INTEGERS),
+        "scales": FLOATS,
+    }
     _fields_ = _fields(types)
+
+
+class EpisodeStructure(ctypes.Structure):
+    """An episode of training, and where its features go."""
+
+    _fields_ = [
+        *(("hidden", HiddenStructure), ("num_examples", NUMBER), ("num_heads", NUMBER), ("num_tails", NUMBER)),
+        *((name, POINTER) for name in ("support", "heads", "tails", "out")),
+    ]
 
 
 class EvidenceStructure(ctypes.Structure):
@@ -105,6 +120,17 @@ class Pinned:
         self.address = ctypes.addressof(self._structure)
 
 
+def run_in_parts(run: Callable[[int, int], None], size: int, num_threads: int) -> None:
+    """Run a function on parts of a range, given by where they start and end, each in a thread of its own."""
+    num_parts = max(1, min(num_threads, size))
+    if num_parts == 1:
+        return run(0, size)
+    bounds = [size * part // num_parts for part in range(num_parts + 1)]
+    with ThreadPoolExecutor(num_parts) as pool:
+        list(pool.map(run, bounds[:-1], bounds[1:]))
+    return None
+
+
 @cache
 def library() -> ctypes.CDLL | None:
     """Return the compiled kernel, or None where it cannot be had."""
@@ -127,6 +153,7 @@ def library() -> ctypes.CDLL | None:
             *(*5 * (POINTER,), NUMBER, POINTER, EvidenceStructure, NUMBER),
             *(POINTER, NUMBER, *5 * (POINTER,)),
         ),
+        "write_episodes": (*4 * (POINTER,), ctypes.c_double, NUMBER, POINTER),
     }
     results = {"make_scratch": POINTER, "join_pairs": NUMBER}
     results |= dict.fromkeys(("free_scratch", "read_profiles", "write_features"))
