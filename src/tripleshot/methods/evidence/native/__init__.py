@@ -1,6 +1,6 @@
 """Evidence by propagation, in C: one walk outwards from a head measures what joins it to all of its tails.
 
-`native_code` compiles it; where it cannot, `plain_evidence` does the work. Both agree (see the tests). Memory is 24
+`native_code` compiles it; where it cannot, `plain_evidence` does the work. Both agree (see the tests). Memory is 36
 bytes per entity and thread, of which only what a walk touches is ever taken.
 """
 

@@ -71,7 +71,9 @@ int count_reached(const Graph *graph, Scratch *scratch, const Rules *rules, int6
         for (int64_t rule = 0; rule < rules->count; rule++) {
             int64_t group = find_group(graph, head, rules->first[rule]), walked = 0;
             if (group < 0) continue;
-            scratch->num_touched = 0;
+            int32_t mark = begin_count(graph, scratch), *marks = scratch->marks;
+            int64_t count = 0;
+            marks[head] = mark;
             for (int64_t edge = graph->starts[group]; edge < graph->starts[group + 1]; edge++) {
                 int64_t middle = graph->entities[edge];
                 int64_t step = edge, end = edge + 1;
@@ -85,13 +87,11 @@ int count_reached(const Graph *graph, Scratch *scratch, const Rules *rules, int6
                 if (walked > graph->max_walks) break;
                 for (; step < end; step++) {
                     int32_t reached = graph->entities[step];
-                    if (reached == head || scratch->slots[reached]) continue;
-                    scratch->slots[reached] = 1;
-                    if (!touch(scratch, reached)) return 1;
+                    count += marks[reached] != mark;
+                    marks[reached] = mark;
                 }
             }
-            counts[rule] += scratch->num_touched;
-            for (int64_t place = 0; place < scratch->num_touched; place++) scratch->slots[scratch->touched[place]] = 0;
+            counts[rule] += count;
         }
     }
     return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define NUM_LOGARITHMS 256 /* of small counts, which are most */
+#define NO_EDGE -1 /* stands for no relation among `sole_relations` */
 
 typedef struct {
     int64_t num_entities, num_relations;
@@ -34,11 +35,14 @@ typedef struct {
     uint64_t *masks;   /* [num_entities] which of the compared entities are next to each; zero between calls */
     int32_t *slots;    /* [num_entities] 1 + the place of a tail; zero between calls */
     int32_t *unseen;   /* [num_entities] edges of the hidden relation; zero between calls */
+    int32_t *marks;    /* [num_entities] the last count that an entity was in */
+    double *shares;    /* [num_entities] what `weigh_entity` returned last; zero if that may have changed */
     int32_t *touched;  /* entities whose weight is not zero */
     int64_t num_touched, max_touched;
     int is_wide;       /* whether so much is reached that all entities count as touched */
     int64_t *stamps;   /* the last rule that reached each tail */
     int64_t max_stamps, stamp;
+    int32_t mark;      /* of the last count */
     double logarithms[NUM_LOGARITHMS]; /* log(1 + count) */
 } Scratch;
 
@@ -50,18 +54,22 @@ Scratch *make_scratch(int64_t num_entities) {
     scratch->masks = calloc(size, sizeof(uint64_t));
     scratch->slots = calloc(size, sizeof(int32_t));
     scratch->unseen = calloc(size, sizeof(int32_t));
+    scratch->marks = calloc(size, sizeof(int32_t));
+    scratch->shares = calloc(size, sizeof(double));
     for (int count = 0; count < NUM_LOGARITHMS; count++) scratch->logarithms[count] = log1p(count);
     return scratch;
 }
 
 void free_scratch(Scratch *scratch) {
     if (!scratch) return;
-    free(scratch->weights), free(scratch->masks), free(scratch->slots), free(scratch->unseen), free(scratch->touched), free(scratch->stamps);
+    free(scratch->weights), free(scratch->masks), free(scratch->slots), free(scratch->unseen), free(scratch->marks);
+    free(scratch->shares), free(scratch->touched), free(scratch->stamps);
     free(scratch);
 }
 
 static int is_usable(const Scratch *scratch) {
-    return scratch && scratch->weights && scratch->masks && scratch->slots && scratch->unseen;
+    return scratch && scratch->weights && scratch->masks && scratch->slots && scratch->unseen && scratch->marks &&
+           scratch->shares;
 }
 
 /* Return the place of a relation among those of an entity, -1 if it has no such edge. */
@@ -77,7 +85,8 @@ static int64_t find_group(const Graph *graph, int64_t entity, int64_t relation) 
 
 /* Take the edges of the hidden relation from the degrees of their ends, or give them back. */
 static void hide(Scratch *scratch, const Hidden *hidden, int32_t count) {
-    for (int64_t end = 0; end < hidden->num_ends; end++) scratch->unseen[hidden->ends[end]] += count;
+    for (int64_t end = 0; end < hidden->num_ends; end++)
+        scratch->unseen[hidden->ends[end]] += count, scratch->shares[hidden->ends[end]] = 0;
 }
 
 static int64_t visible_degree(const Graph *graph, const Scratch *scratch, int64_t entity) {
@@ -85,9 +94,25 @@ static int64_t visible_degree(const Graph *graph, const Scratch *scratch, int64_
 }
 
 /* An entity with many edges says little: it weighs 1 / its edges. */
-static double weigh_entity(const Graph *graph, const Scratch *scratch, int64_t entity) {
+static inline double weigh_entity(const Graph *graph, const Scratch *scratch, int64_t entity) {
+    double share = scratch->shares[entity];
+    if (share > 0) return share;
     int64_t degree = visible_degree(graph, scratch, entity);
-    return 1.0 / (double)(degree > 1 ? degree : 1);
+    return scratch->shares[entity] = 1.0 / (double)(degree > 1 ? degree : 1);
+}
+
+/* Return the relation that may be all that joins an entity to a neighbor and is hidden; NO_EDGE if it has no such edge. */
+static int64_t hidden_of(const Scratch *scratch, int64_t entity, int64_t hidden) {
+    return scratch->unseen[entity] ? hidden : NO_EDGE;
+}
+
+/* Begin to count entities: those whose mark is the returned one were counted. */
+static int32_t begin_count(const Graph *graph, Scratch *scratch) {
+    if (scratch->mark == INT32_MAX) {
+        memset(scratch->marks, 0, graph->num_entities * sizeof(int32_t));
+        scratch->mark = 0;
+    }
+    return ++scratch->mark;
 }
 
 /* Return the place of one entity among the neighbors of another, -1 if no edge joins the two. */

@@ -88,8 +88,9 @@ static int spread(const Graph *graph, Scratch *scratch, int64_t entity, int64_t 
     const int32_t *middles = graph->middles, *sole_relations = graph->sole_relations;
     double *weights = scratch->weights;
     int64_t last = graph->rows[entity + 1];
+    hidden = hidden_of(scratch, entity, hidden);
     for (int64_t row = graph->rows[entity]; row < last; row++) {
-        if (sole_relations[row] == hidden) continue;
+        if (hidden != NO_EDGE && sole_relations[row] == hidden) continue;
         int32_t next = middles[row];
         if (weights[next] == 0 && !touch(scratch, next)) return 0;
         weights[next] += weight;
@@ -101,9 +102,12 @@ static int spread(const Graph *graph, Scratch *scratch, int64_t entity, int64_t 
 static void spread_widely(const Graph *graph, Scratch *scratch, int64_t entity, int64_t hidden, double weight) {
     const int32_t *restrict middles = graph->middles, *restrict sole_relations = graph->sole_relations;
     double *restrict weights = scratch->weights;
-    int64_t last = graph->rows[entity + 1];
-    for (int64_t row = graph->rows[entity]; row < last; row++)
-        weights[middles[row]] += sole_relations[row] == hidden ? 0 : weight;
+    int64_t first = graph->rows[entity], last = graph->rows[entity + 1];
+    if (hidden_of(scratch, entity, hidden) == NO_EDGE)
+        for (int64_t row = first; row < last; row++) weights[middles[row]] += weight;
+    else
+        for (int64_t row = first; row < last; row++)
+            weights[middles[row]] += sole_relations[row] == hidden ? 0 : weight;
 }
 
 /* Tell whether walks from the head pass through a neighbor; hubs and what is past `max_walks` they leave out. */
@@ -174,9 +178,12 @@ static void take_third_step(const Graph *graph, Scratch *scratch, int64_t hidden
         for (int64_t place = 0; place < num_tails; place++) {
             if (slots[tails[place]] - 1 != place) continue;
             double sum = 0;
-            int64_t last = graph->rows[tails[place] + 1];
-            for (int64_t row = graph->rows[tails[place]]; row < last; row++)
-                if (sole_relations[row] != hidden) sum += weights[middles[row]];
+            int64_t first = graph->rows[tails[place]], last = graph->rows[tails[place] + 1];
+            if (hidden_of(scratch, tails[place], hidden) == NO_EDGE)
+                for (int64_t row = first; row < last; row++) sum += weights[middles[row]];
+            else
+                for (int64_t row = first; row < last; row++)
+                    if (sole_relations[row] != hidden) sum += weights[middles[row]];
             walk[place] = sum;
         }
         return;

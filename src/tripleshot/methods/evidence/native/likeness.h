@@ -14,12 +14,13 @@ static void share_neighbors(const Graph *graph, Scratch *scratch, int64_t hidden
         }
     for (int64_t place = 0; place < num_entities; place++) {
         if (scratch->slots[entities[place]] - 1 != place) continue;
-        for (int64_t row = graph->rows[entities[place]]; row < graph->rows[entities[place] + 1]; row++) {
+        int64_t unseen = hidden_of(scratch, entities[place], hidden), last = graph->rows[entities[place] + 1];
+        for (int64_t row = graph->rows[entities[place]]; row < last; row++) {
             int64_t middle = graph->middles[row];
             uint64_t mask = scratch->masks[middle];
-            if (!mask || middle == entities[place] || graph->sole_relations[row] == hidden) continue;
-            for (int64_t other = 0; mask; mask >>= 1, other++)
-                if (mask & 1) shared[other * num_entities + place] += scratch->weights[middle];
+            if (!mask || middle == entities[place] || (unseen != NO_EDGE && graph->sole_relations[row] == unseen)) continue;
+            for (; mask; mask &= mask - 1)
+                shared[__builtin_ctzll(mask) * num_entities + place] += scratch->weights[middle];
         }
     }
     for (int64_t other = 0; other < num_others; other++)
