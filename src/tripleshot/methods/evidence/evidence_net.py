@@ -149,13 +149,13 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         """Tell true tails from wrong ones with some of the evidence left out."""
         import torch
 
-        from tripleshot.methods.losses import listwise_loss
+        from tripleshot.methods.evidence.listwise import evidence_loss
 
         episodes = [self.sampler.draw(rng) for _ in range(self.settings.relations_per_step)]
         features = self._features_of(episodes)
         without = torch.rand(features.shape[-1], device=features.device) < self.settings.evidence_dropout
         weights = torch.tensor([episode.weight for episode in episodes], device=features.device)
-        return {"evidence": listwise_loss(self.module(features, without), weights[:, None, None])}
+        return {"evidence": evidence_loss(self.module, features, without, weights, self.index.kernel is not None)}
 
     def _features_of(self, episodes: list[Episode]) -> "Tensor":
         """Return the features of true and wrong tails: shape (relations, B, 1 + n, number of features)."""

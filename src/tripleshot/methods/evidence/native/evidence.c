@@ -10,3 +10,4 @@
 #include "likeness.h"
 #include "features.h"
 #include "episodes.h"
+#include "network.h"

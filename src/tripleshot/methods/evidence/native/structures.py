@@ -96,6 +96,16 @@ class EpisodeStructure(ctypes.Structure):
     ]
 
 
+class NetworkStructure(Structure):
+    """A network of one hidden layer, and what it is shown at once."""
+
+    types: ClassVar[Members] = {
+        **dict.fromkeys(("num_queries", "num_tails", "num_features", "width")),
+        **dict.fromkeys(("weights", "bias", "out"), np.dtype(np.float32)),
+    }
+    _fields_ = _fields(types)
+
+
 class EvidenceStructure(ctypes.Structure):
     """What joins pairs, one array per field of `Joins`."""
 
@@ -154,6 +164,7 @@ def library() -> ctypes.CDLL | None:
             *(POINTER, NUMBER, *5 * (POINTER,)),
         ),
         "write_episodes": (*4 * (POINTER,), ctypes.c_double, NUMBER, POINTER),
+        "learn": (POINTER, NUMBER, *4 * (POINTER,)),
     }
     results = {"make_scratch": POINTER, "join_pairs": NUMBER}
     results |= dict.fromkeys(("free_scratch", "read_profiles", "write_features"))

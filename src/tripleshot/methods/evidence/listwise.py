@@ -1,0 +1,50 @@
+"""The loss that evidence is learned by, natively where that can be done.
+
+`losses.listwise_loss` of the network's scores is what it is; the kernel goes forward and back query by query, so that
+nothing of the hidden layer is kept.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from tripleshot.methods.evidence.native.network import learn
+from tripleshot.methods.evidence.scoring import FeatureScorer
+from tripleshot.methods.losses import listwise_loss
+
+
+def evidence_loss(
+    network: FeatureScorer, features: Tensor, without: Tensor, weights: Tensor, native: bool
+) -> Tensor:
+    """Return the mean negative log probability of the true tails.
+
+    Args:
+        network: that scores.
+        features: shape (relations, B, 1 + n, number of features), the true tail first.
+        without: shape (number of features,), true for features that are left out.
+        weights: shape (relations,), how many candidates each wrong tail stands for.
+        native: whether compiled code, which there has to be, does the work; on another device than the processor torch
+            does it anyway.
+    """
+    if not native or features.device.type != "cpu":
+        return listwise_loss(network(features, without), weights[:, None, None])
+    layers = *network.first_layer(without), network.out.weight[0]
+    return _ListwiseLoss.apply(features, weights.log(), *layers)
+
+
+class _ListwiseLoss(torch.autograd.Function):
+    """The loss, whose gradient is found at the same time."""
+
+    @staticmethod
+    def forward(ctx: Any, features: Tensor, offsets: Tensor, *layers: Tensor) -> Tensor:  # noqa: ANN401
+        weights, bias, out = (layer.detach().numpy() for layer in layers)
+        loss, gradients = learn(features.numpy(), (weights, bias, out), offsets.numpy(), torch.get_num_threads())
+        ctx.save_for_backward(*(torch.from_numpy(gradient) for gradient in gradients))
+        return torch.tensor(loss, dtype=features.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grown: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        return (None, None, *(grown * gradient for gradient in ctx.saved_tensors))
