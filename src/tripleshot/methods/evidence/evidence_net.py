@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.episodes import Episode, EpisodeSampler, Regime
+from tripleshot.datasets.episodes import Episode, EpisodeSampler
+from tripleshot.datasets.task_pool import Regime
 from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import candidates_like
-from tripleshot.datasets.episodes import ATTEMPTS, TaskBatch
+from tripleshot.datasets.episodes import TaskBatch
+from tripleshot.datasets.task_pool import ATTEMPTS
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.losses import ranking_loss
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.episodes import EpisodeSampler, Regime, TaskBatchSampler
+from tripleshot.datasets.episodes import EpisodeSampler, TaskBatchSampler
+from tripleshot.datasets.task_pool import Regime
 from tripleshot.errors import InputError
 from tripleshot.methods.settings import Schedule, TrainingSettings, count, setting, share
 

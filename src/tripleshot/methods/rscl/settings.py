@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tripleshot.datasets.episodes import Regime
+from tripleshot.datasets.task_pool import Regime
 from tripleshot.errors import InputError
 from tripleshot.graph.neighbors import NeighborOrder
 from tripleshot.methods.settings import Schedule, TrainingSettings, count, setting, share
