@@ -195,7 +195,7 @@ static void describe_tails(const Features *features, const Support *support, Tai
         found[SHARED_BY_DEGREE] /= count * sqrt(larger((double)tails->degrees[tail], 1));
         float *values = tails->values + tail * features->count;
         for (int64_t feature = 0; feature < features->count; feature++)
-            values[feature] = (float)transformed(features, feature, found);
+            if (found[features->quantities[feature]] != 0) values[feature] = (float)transformed(features, feature, found);
     }
 }
 

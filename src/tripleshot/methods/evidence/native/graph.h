@@ -74,13 +74,11 @@ static int is_usable(const Scratch *scratch) {
 
 /* Return the place of a relation among those of an entity, -1 if it has no such edge. */
 static int64_t find_group(const Graph *graph, int64_t entity, int64_t relation) {
-    int64_t low = graph->groups[entity], high = graph->groups[entity + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (graph->relations[middle] < relation) low = middle + 1;
-        else high = middle;
-    }
-    return low < graph->groups[entity + 1] && graph->relations[low] == relation ? low : -1;
+    int64_t size = graph->groups[entity + 1] - graph->groups[entity];
+    const int32_t *low = graph->relations + graph->groups[entity];
+    for (int64_t half = size / 2; size > 1; size -= half, half = size / 2) /* without branches that are hard to foresee */
+        low += low[half - 1] < relation ? half : 0;
+    return size > 0 && *low == relation ? low - graph->relations : -1;
 }
 
 /* Take the edges of the hidden relation from the degrees of their ends, or give them back. */

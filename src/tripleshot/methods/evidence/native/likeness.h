@@ -1,5 +1,6 @@
 /* How much entities are like others: by their relations and by the neighbors that they share. */
 
+#define AHEAD 8 /* entities after which the next one is needed, whose memory is asked for early */
 #define MAX_MASKED 64 /* entities that one pass of `compare` compares with, a bit each */
 
 /* Weigh the neighbors that entities have in common with others, at most MAX_MASKED of them. */
@@ -14,6 +15,8 @@ static void share_neighbors(const Graph *graph, Scratch *scratch, int64_t hidden
         }
     for (int64_t place = 0; place < num_entities; place++) {
         if (scratch->slots[entities[place]] - 1 != place) continue;
+        if (place + AHEAD < num_entities) __builtin_prefetch(graph->middles + graph->rows[entities[place + AHEAD]]);
+        if (place + 2 * AHEAD < num_entities) __builtin_prefetch(graph->rows + entities[place + 2 * AHEAD]);
         int64_t unseen = hidden_of(scratch, entities[place], hidden), last = graph->rows[entities[place] + 1];
         for (int64_t row = graph->rows[entities[place]]; row < last; row++) {
             int64_t middle = graph->middles[row];
@@ -35,6 +38,11 @@ static void compare_relations(const Graph *graph, const Scratch *scratch, int64_
     for (int64_t place = 0; place < num_entities; place++) {
         int64_t entity = entities[place];
         if (scratch->slots[entity] - 1 != place) continue;
+        if (place + AHEAD < num_entities) {
+            int64_t group = graph->groups[entities[place + AHEAD]];
+            __builtin_prefetch(graph->relations + group), __builtin_prefetch(graph->starts + group);
+        }
+        if (place + 2 * AHEAD < num_entities) __builtin_prefetch(graph->groups + entities[place + 2 * AHEAD]);
         double products[MAX_MASKED] = {0}, square = 0;
         for (int64_t group = graph->groups[entity]; group < graph->groups[entity + 1]; group++) {
             int64_t relation = graph->relations[group];
@@ -43,8 +51,11 @@ static void compare_relations(const Graph *graph, const Scratch *scratch, int64_
             double weight = count < NUM_LOGARITHMS ? scratch->logarithms[count] : log1p((double)count);
             weight *= graph->rarity[relation];
             square += weight * weight;
-            for (int64_t other = 0; other < num_others; other++)
-                products[other] += weight * profiles[relation * stride + other];
+            const double *profile = profiles + relation * stride;
+            int64_t other = 0;
+            for (; other + 4 <= num_others; other += 4)
+                for (int64_t lane = 0; lane < 4; lane++) products[other + lane] += weight * profile[other + lane];
+            for (; other < num_others; other++) products[other] += weight * profile[other];
         }
         double length = sqrt(square) > 1e-9 ? sqrt(square) : 1e-9;
         for (int64_t other = 0; other < num_others; other++)
