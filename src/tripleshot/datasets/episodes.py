@@ -3,8 +3,8 @@
 `EpisodeSampler` draws one episode at a time; `TaskBatchSampler` draws many small ones at once, for methods that learn
 from a thousand relations per step (MetaR, GANA), without a loop over relations. They stay two classes because they
 consume the random generator differently: one draws pairs by `Generator.choice`, which takes one relation at a time, the
-other by Floyd's algorithm over all relations at once and a wrong tail for each example as well. Trainings that repeat to
-the bit depend on both orders.
+other by Floyd's algorithm over all relations at once and a wrong tail for each example as well. Trainings that repeat
+to the bit depend on both orders.
 """
 
 from dataclasses import dataclass

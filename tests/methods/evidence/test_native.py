@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs import graph_of_ids
+from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.evidence import native, path_rules, walks
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
@@ -70,6 +71,40 @@ def test_features_are_those_of_the_table(edges, pairs, relation):
     )
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def make_episode(support, relation, heads, tails):
+    """Ask about the same number of tails of each head, of which the first is the true one."""
+    pairs = np.stack([heads, tails[:, 0]], axis=1)
+    return Episode(-1, np.array(support), pairs, tails[:, 1:], 1.0, HiddenEdges.of(relation))
+
+
+@settings(max_examples=200)
+@given(triples, st.lists(st.tuples(examples_of, hidden_of), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
+def test_features_of_episodes_are_those_of_the_table(edges, shown, seed):
+    rng = np.random.default_rng(seed)
+    fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+    drawn = [(rng.integers(0, NUM_ENTITIES, 3), rng.integers(0, NUM_ENTITIES, (3, 6))) for _ in shown]
+    episodes = [
+        make_episode(support, relation, heads, tails)
+        for (support, relation), (heads, tails) in zip(shown, drawn, strict=True)
+    ]
+    table = FeatureTable()
+    expected = plain.episode_features(table, episodes)
+    found = fast.episode_features(table, episodes)
+    assert found.shape == (len(shown), 3, 6, len(table))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert np.array_equal(fast.episode_features(table, episodes, num_threads=3), found)
+
+
+def test_features_of_episodes_with_many_examples_and_paths_are_those_of_the_table():
+    fast = random_index(100, 8000)
+    plain, rng = EvidenceIndex(fast.graph, native=False), np.random.default_rng(1)
+    sizes = (1, 10, 150)
+    drawn = [(rng.integers(0, 100, (size, 2)), 2, np.array([3, 4, 3]), rng.integers(0, 100, (3, 40))) for size in sizes]
+    episodes = [make_episode(*parts) for parts in drawn]
+    found, expected = (index.episode_features(FeatureTable(), episodes) for index in (fast, plain))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 @settings(max_examples=100)

@@ -8,16 +8,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from tripleshot.methods.evidence.native.network import learn
 from tripleshot.methods.evidence.scoring import FeatureScorer
 from tripleshot.methods.losses import listwise_loss
 
 
-def evidence_loss(
-    network: FeatureScorer, features: Tensor, without: Tensor, weights: Tensor, native: bool
-) -> Tensor:
+def evidence_loss(network: FeatureScorer, features: Tensor, without: Tensor, weights: Tensor, native: bool) -> Tensor:
     """Return the mean negative log probability of the true tails.
 
     Args:
@@ -45,6 +42,5 @@ class _ListwiseLoss(torch.autograd.Function):
         return torch.tensor(loss, dtype=features.dtype)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grown: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        return (None, None, *(grown * gradient for gradient in ctx.saved_tensors))
+    def backward(ctx: Any, *grown: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        return (None, None, *(grown[0] * gradient for gradient in ctx.saved_tensors))

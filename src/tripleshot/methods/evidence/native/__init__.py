@@ -20,8 +20,8 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence.features import Feature, FeatureTable
+from tripleshot.methods.evidence.native.episodes import PinnedEpisodes
 from tripleshot.methods.evidence.native.structures import (
-    EpisodeStructure,
     EvidenceStructure,
     FeaturesStructure,
     GraphStructure,
@@ -108,30 +108,19 @@ class EvidenceKernel:
 
     def episode_features(self, table: FeatureTable, episodes: Sequence[Episode], num_threads: int = 1) -> Weights:
         """Return what `EvidenceIndex.episode_features` returns; the number of threads changes nothing."""
-        tails = np.stack([episode.tails for episode in episodes])
-        heads = np.stack([episode.queries[:, 0] for episode in episodes])
-        out = np.empty((*tails.shape, len(table)), np.float32)
-        supports = [_whole(episode.support) for episode in episodes]
-        ends = [np.ascontiguousarray(self._ends(episode.hidden), np.int32) for episode in episodes]
-        found = (EpisodeStructure * len(episodes))()
-        for place, structure in enumerate(found):
-            number, support = _number_of(episodes[place].hidden), supports[place]
-            structure.hidden = HiddenStructure(number, len(ends[place]), ends[place].ctypes.data)
-            structure.num_examples, (structure.num_heads, structure.num_tails) = len(support), tails.shape[1:]
-            structure.support, structure.heads = support.ctypes.data, heads[place].ctypes.data
-            structure.tails, structure.out = tails[place].ctypes.data, out[place].ctypes.data
+        pinned = PinnedEpisodes(episodes, [self._ends(episode.hidden) for episode in episodes], len(table))
         features = self._prepare_table(table)
 
         def write(first: int, last: int) -> None:
             with self._scratch() as scratch:
                 failed = self._library.write_episodes(
                     *(self._graph.address, scratch, features.address, self._relation_rarity.ctypes.data, SMOOTHING),
-                    *(last - first, ctypes.addressof(found[first])),
+                    *(last - first, pinned.address(first)),
                 )
                 _check(failed)
 
         run_in_parts(write, len(episodes), num_threads)
-        return out
+        return pinned.features
 
     def join(self, support: Integers, hidden: HiddenEdges) -> tuple[JoiningPaths, Booleans]:
         """Return the path types that join pairs, shape (K, 2), and which pairs have a common neighbor."""

@@ -21,13 +21,14 @@ def learn(
     There has to be a compiled kernel.
 
     Args:
-        features: shape (groups, queries, tails, number of features), contiguous, the true tail first.
+        features: shape (groups, queries, tails, number of features), the true tail first.
         layers: weights, shape (width, number of features), bias and second layer, shape (width,) each.
         offsets: shape (groups,), added to the scores of wrong tails.
         num_threads: that share the groups.
     """
     kernel = library()
     assert kernel is not None
+    features = np.ascontiguousarray(features, np.float32)
     num_groups, num_queries, num_tails, num_features = features.shape
     width = len(layers[1])
     padded = [np.zeros((rows, -width % TILE + width), np.float32) for rows in (num_features, 1, 1)]
