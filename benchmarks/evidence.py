@@ -1,9 +1,10 @@
 """Answer and train with evidence-net: evidence by propagation in C, and pair by pair with arrays alone, side by side.
 
-Both have the same untrained weights, answer the same test queries through the evaluation protocol and draw the same
-training episodes, in turns, on one thread. The graphs are those given and a random one of FB15k-237's density (14,500
-entities, 300,000 triples, 237 relations, 1% loops). A second table shows how an answer's cost grows from a tenth of the
-random graph to ten times that: it follows the head's neighborhood and the candidates, not the graph.
+In a training step the kernel also finds the loss and its gradient, which torch does on the plain side. Both have the
+same untrained weights, answer the same test queries through the evaluation protocol and draw the same training
+episodes, in turns, on one thread. The graphs are those given and a random one of FB15k-237's density (14,500 entities,
+300,000 triples, 237 relations, 1% loops). A second table shows how an answer's cost grows from a tenth of the random
+graph to ten times that: it follows the head's neighborhood and the candidates, not the graph.
 
     python benchmarks/evidence.py --data nell-one wikidata-few --json results/benchmarks/evidence.json
 """

@@ -48,10 +48,25 @@ static void join(const Evidence *joins, int64_t pair, double degree, double *fou
     found[ONE] = 1;
 }
 
+/* log(1 + x) for x >= 0, to 1e-13 of it, at a fraction of what log1p costs: a power of two, and a series for what is left,
+ * which is between the roots of 1/2 and 2. */
+static inline double log_plus_one(double x) {
+    union {
+        double value;
+        uint64_t bits;
+    } left = {1 + x};
+    double sum = left.value, rounded = x - (sum - 1);
+    uint64_t power = (left.bits - 0x3FE6A09E667F3BCDull) >> 52;
+    left.bits -= power << 52;
+    double s = (left.value - 1) / (left.value + 1), q = s * s;
+    double series = 1 + q * (1. / 3 + q * (1. / 5 + q * (1. / 7 + q * (1. / 9 + q * (1. / 11 + q * (1. / 13 + q / 15))))));
+    return (double)(int64_t)power * 0.69314718055994531 + 2 * s * series + rounded / sum;
+}
+
 static double transformed(const Features *features, int64_t feature, const double *found) {
     double value = found[features->quantities[feature]] * features->scales[feature];
     if (features->transforms[feature] == VALUE || value == 0) return value;
-    return features->transforms[feature] == POSITIVE ? value > 0 : log1p(value);
+    return features->transforms[feature] == POSITIVE ? value > 0 : log_plus_one(value);
 }
 
 /* Write the features of pairs: `rows` says which head each tail belongs to, `factors` is [num_heads][features->count],
