@@ -6,6 +6,8 @@
 #define ROWS 6
 #define TILE 16 /* units of the hidden layer that a product computes at once; the width is a multiple of it */
 
+#define NOTHING 1e-12f /* a share of a gradient that is lost in rounding, and whose products would be slow */
+
 typedef float vector __attribute__((vector_size(32)));
 typedef vector anywhere __attribute__((aligned(4), may_alias)); /* a vector that begins at any float */
 
@@ -54,7 +56,7 @@ static double softmax_loss(float *scores, int64_t size, float offset) {
     double largest = scores[0], sum = 0, positive = scores[0];
     for (int64_t i = 1; i < size; i++) scores[i] += offset, largest = scores[i] > largest ? scores[i] : largest;
     for (int64_t i = 0; i < size; i++) scores[i] = expf((float)(scores[i] - largest)), sum += scores[i];
-    for (int64_t i = 0; i < size; i++) scores[i] = (float)(scores[i] / sum);
+    for (int64_t i = 0; i < size; i++) scores[i] = scores[i] < NOTHING ? 0 : (float)(scores[i] / sum);
     scores[0] -= 1;
     return log(sum) + largest - positive;
 }
