@@ -89,6 +89,7 @@ class Explanation:
         reasons: the method's own, the weightiest first; empty when it gives none.
         tokens: what stands in the context, in order, without padding; empty when there is no attention.
         attention: shape (len(tokens), len(tokens)), of each token to each other, averaged over heads and layers.
+        relation: what the relation is called; empty if nobody said.
     """
 
     graph: KnowledgeGraph
@@ -101,6 +102,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
     tokens: tuple[str, ...]
     attention: FloatArray | None
+    relation: str = ""
 
     def around(self, side: Side, hops: int = 1) -> list[WeightedNeighbor]:
         """Return the neighbors of one side, the weightiest first."""
@@ -119,7 +121,7 @@ class Explanation:
         {"neighbors": draw_neighbors, "attention": draw_attention}[kind](self, Path(path))
 
 
-def explain(method: Method, support: IntArray, head: int, tail: int) -> Explanation:
+def explain(method: Method, support: IntArray, head: int, tail: int, relation: str = "") -> Explanation:
     """Say what a method weighed to score a tail, and what the graph says about head and tail.
 
     A method that shows no attention is explained by its reasons; the neighbors are then the first in file order.
@@ -129,6 +131,7 @@ def explain(method: Method, support: IntArray, head: int, tail: int) -> Explanat
         support: shape (K, 2), the examples.
         head: the entity asked about.
         tail: the answer to explain.
+        relation: what the relation is called, if anybody said.
     """
     support, graph = np.asarray(support), method.graph
     if isinstance(method, AttentiveMethod):
@@ -148,8 +151,9 @@ def explain(method: Method, support: IntArray, head: int, tail: int) -> Explanat
         ),
         find_connections(graph, head, tail),
         tuple(method.explain(support, head, tail)) if isinstance(method, ExplainingMethod) else (),
-        () if seen.layers is None else _token_labels(graph, seen, head, tail),
+        () if seen.layers is None else _token_labels(graph, seen, head, tail, relation),
         None if seen.layers is None else seen.layers.mean(axis=0),
+        relation,
     )
 
 
@@ -221,7 +225,7 @@ def _listed(weights: FloatArray | None, count: int) -> list[float | None]:
     return [None] * count if weights is None else [float(weight) for weight in weights]
 
 
-def _token_labels(graph: KnowledgeGraph, seen: Attention, head: int, tail: int) -> tuple[str, ...]:
+def _token_labels(graph: KnowledgeGraph, seen: Attention, head: int, tail: int, relation: str) -> tuple[str, ...]:
     """Name the tokens of a context from left to right; an arrow says which way a relation reads."""
 
     def relation_label(relation: int) -> str:
@@ -234,5 +238,5 @@ def _token_labels(graph: KnowledgeGraph, seen: Attention, head: int, tail: int) 
 
     before = [(entity, relation_label(graph.inverse(relation))) for relation, entity in pairs(seen.of_head)[::-1]]
     after = [(relation_label(relation), entity) for relation, entity in pairs(seen.of_tail)]
-    center = (graph.entities.label(head), NEW_RELATION, graph.entities.label(tail))
+    center = (graph.entities.label(head), relation or NEW_RELATION, graph.entities.label(tail))
     return (*chain(*before), *center, *chain(*after))

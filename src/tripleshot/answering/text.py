@@ -13,7 +13,7 @@ def as_text(explanation: Explanation) -> str:
     head, tail = graph.entities.label(explanation.head), graph.entities.label(explanation.tail)
     reasons = [each.text for each in explanation.reasons if each.weight > 0 and each.kind != "start"][: 2 * MAX_NAMED]
     lines = [
-        f"Why {tail} for {head}?",
+        f"Why {tail} for {head}{f' ({explanation.relation})' if explanation.relation else ''}?",
         *_about_examples(explanation, graph),
         *(["What spoke for it:", *(f"  {reason}" for reason in reasons)] if reasons else []),
         _around(explanation, graph, "head", head),

@@ -14,7 +14,13 @@ from tripleshot.errors import InputWarning
 logger = logging.getLogger("tripleshot")
 LEVELS = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
 STYLES = {logging.ERROR: "red", logging.WARNING: "yellow", logging.INFO: "cyan", logging.DEBUG: "dim"}
-ARGUMENTS = {'literals="keep"': "--literals keep", "columns=": "--columns", "header=False": "--no-header"}
+ARGUMENTS = {
+    'literals="keep"': "--literals keep",
+    "columns=(head, relation, tail)": "--columns HEAD RELATION TAIL",
+    "columns=": "--columns",
+    "header=False": "--no-header",
+    "--data on the command line, data=... in Python": "--data",
+}
 """Arguments that the library's messages name, as flags."""
 
 

@@ -147,6 +147,12 @@ class Vocabulary:
         texts = pa.array(labels.values(), type=pa.large_string())
         return Vocabulary(self.kind, self.names, pc.take(texts, pc.index_in(self.names, value_set=known)))
 
+    def with_more_labels(self, labels: Mapping[str, str]) -> "Vocabulary":
+        """Return the same names with labels of some; the others keep theirs."""
+        present = [None] * len(self) if self.labels is None else self.labels.to_pylist()
+        named = zip(self.names.to_pylist(), present, strict=True)
+        return self.with_labels({**{name: label for name, label in named if label is not None}, **labels})
+
     def with_names(self, names: pa.LargeStringArray) -> "Vocabulary":
         """Return the same names, then those of these that are new, each once, without labels."""
         new = pc.unique(pc.filter(names, pa.array(self.find(names) < 0)))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tripleshot.datasets.catalog import absolute_source
+from tripleshot.datasets.catalog import absolute_source, relative_source
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import MAX_SCORES, Calibration, calibrate, save_calibration
@@ -118,7 +118,8 @@ def train_run(
         if found is None:
             kept = (name, settings_of(method), shots, absolute_source(data))
             origin = (dataset.name, dataset.content_hash, command(), commit())
-            save_config(RunConfig(*kept, *origin, budget if learns else 0.0), folder)
+            near = relative_source(data, folder)
+            save_config(RunConfig(*kept, *origin, budget if learns else 0.0, near), folder)
         save_names(method.graph, folder)
         if not learns:
             write_log(folder / LOG, None)

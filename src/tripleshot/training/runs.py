@@ -53,6 +53,8 @@ class RunConfig:
         command: that trained it.
         commit: of the source that trained it.
         budget: seconds that training was given; 0 is as many as its steps take.
+        data_from_run: the dataset's path from the folder of the run, so that both can be moved together; empty for a
+            dataset of the catalog or in memory.
     """
 
     method: str
@@ -64,6 +66,7 @@ class RunConfig:
     command: str
     commit: str | None
     budget: float = 0.0
+    data_from_run: str = ""
 
 
 def save_config(config: RunConfig, folder: Path) -> None:
