@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tripleshot.answering.predictor import DATA, DEFAULT_METHOD, Predictor
+from tripleshot.answering.predictor import DEFAULT_METHOD, Predictor
 from tripleshot.answering.sources import as_dataset, is_run
 from tripleshot.datasets.catalog import dataset_names, load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import load_calibration
 from tripleshot.methods import find_method
-from tripleshot.training.runs import RunConfig, load_config, require_known_names, restore_method
+from tripleshot.training.runs import DATA, RunConfig, load_config, require_known_names, restore_method
 
 SAY_WHERE = "say where it is now: --data on the command line, data=... in Python"
 

@@ -36,10 +36,9 @@ from tripleshot.graph.types import with_types_from_names
 from tripleshot.methods import settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import TrainableMethod
-from tripleshot.training.runs import CONFIG, RunConfig, save_config, save_names
+from tripleshot.training.runs import CONFIG, DATA, RunConfig, save_config, save_names
 
 HEADS_PER_BATCH = 32
-DATA = "data"  # the dataset inside a saved run, so that it can be given away
 DEFAULT_METHOD = "evidence"
 DEFAULT_SHOTS = 5
 

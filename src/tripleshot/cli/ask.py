@@ -134,7 +134,8 @@ def ask_command(
     for file in remove or ():
         predictor = predictor.without_triples(read_graph(file).triples())
     about: dict[str, Any] = {"examples": examples, "relation": relation}
-    asking = {**about, "k": top, "candidates": _candidates(candidates), "include_known": with_known, f"{side}s": asked}
+    choices: dict[str, Any] = {"k": top, "candidates": _candidates(candidates), "include_known": with_known}
+    asking: dict[str, Any] = {f"{side}s": asked, **about, **choices}
     if out:
         with progress_bar("answering") as progress:
             write_answers(predictor.predict_batches(**asking), out, lambda done: progress(done, len(asked)))

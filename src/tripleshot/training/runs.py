@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.arrow"
+DATA = "data"  # the dataset inside a run that can be given away
 FORMER_NAMES = {"rscl+": "evidence-net"}
 MIN_KNOWN = 0.5  # share of a dataset's entities that a run must know to be of use on it
 
