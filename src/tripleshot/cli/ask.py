@@ -180,7 +180,8 @@ def _explain_best(predictor: Predictor, answers: Answers, about: Mapping[str, An
 def show_answers(answers: Answers, explanations: Sequence[Explanation | None] = ()) -> None:
     """Print a table for each entity that was asked about, and what carried its best answer."""
     for place, (entity, found) in enumerate(zip(answers.asked, answers, strict=True)):
-        console.print(_answers_table(answers.title(entity), found))
+        console.print(printable(answers.title(entity)), style="italic", markup=False, soft_wrap=True)
+        console.print(_answers_table(found))
         if place < len(explanations) and explanations[place] is not None:
             console.print(printable(str(explanations[place])), markup=False)
 
@@ -206,8 +207,8 @@ def _candidates(given: list[str] | None) -> Candidates:
     return "all" if given == ["all"] else tuple(given)
 
 
-def _answers_table(title: str, found: list[Answer]) -> Table:
-    table = Table(title=escape(printable(title)), title_justify="left")
+def _answers_table(found: list[Answer]) -> Table:
+    table = Table()
     table.add_column("", justify="right")
     table.add_column("answer")
     has_confidence = any(one.confidence is not None for one in found)
