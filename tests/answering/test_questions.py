@@ -21,6 +21,7 @@ def test_examples_are_drawn_alike_each_time_and_spread_over_heads():
 @pytest.mark.parametrize("name", ["lives in", "citizen of", "born in", "works in"])
 def test_a_relation_of_the_graph_or_of_any_task_is_known_and_can_be_hidden(tiny, name):
     found = find_known_relation(tiny, name)
+    assert found is not None
     assert (found.name, len(found.pairs)) == (name, 20)
     assert find_known_relation(hide_relation(tiny, name), name) is None
     assert find_known_relation(tiny, "owns") is None

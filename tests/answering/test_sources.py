@@ -24,7 +24,9 @@ def test_a_dataset_in_memory_stays_as_it_is_to_be_measured(tiny):
 
 def test_types_are_used_where_they_are_and_not_asked_for(tiny):
     typed = [(f"city/{number}", "in", f"land/{number % 5}") for number in range(20)]
-    assert as_dataset(typed).graph.types.names == ("city", "land")
+    types = as_dataset(typed).graph.types
+    assert types is not None
+    assert types.names == ("city", "land")
     assert as_dataset([("Rome", "in", "Italy")]).graph.types is None
     assert as_dataset(tiny.graph).graph is tiny.graph
 

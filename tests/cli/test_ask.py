@@ -247,3 +247,21 @@ def test_help_shows_a_file_a_relation_of_the_graph_and_which_heads(run):
     assert out.count("tripleshot ask my-graph.tsv") == 3
     assert all(word in out for word in ("--relation borders", '--tail "Black Sea"', "--head Baku"))
     assert not re.search(r"\b(task|split|shots)s?\b", out)
+
+
+def test_literals_are_left_out_with_one_line_or_kept(run, tmp_path):
+    path, words = tmp_path / "graph.ttl", ("--example", "ex:a | ex:b", "--head", "ex:c", "--candidates", "all")
+    path.write_text("<ex:a> <ex:r> <ex:b> . <ex:c> <ex:r> <ex:d> . <ex:c> <ex:born> 1999 .")
+    code, out, err = run("ask", path, *words)
+    assert (code, err.count("\n")) == (0, 1)
+    assert "literal skipped" in err
+    assert "--literals keep" in err
+    code, out, err = run("ask", path, *words, "--literals", "keep")
+    assert (code, err) == (0, "")
+    assert "1999" in out
+
+
+def test_a_device_that_is_not_there_is_refused_whatever_answers(run, companies, places):
+    code, _, err = run("ask", companies, *places(1), "--head", "person 9", "--device", "banana")
+    assert code == 1
+    assert "device 'banana' cannot be used here" in err

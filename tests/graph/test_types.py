@@ -135,7 +135,9 @@ def test_types_of_a_type_relation_are_found_unasked():
 
 def test_types_in_all_names_are_found_unasked():
     graph = make_graph([(f"city/{i}", "on", f"river/{i}") for i in range(5)])
-    assert find_types(graph).names == ("city", "river")
+    types = find_types(graph)
+    assert types is not None
+    assert types.names == ("city", "river")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from tripleshot.datasets.catalog import dataset_names, load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import load_calibration
+from tripleshot.graph.readers import Literals
 from tripleshot.methods import find_method
 from tripleshot.training.runs import DATA, RunConfig, load_config, require_known_names, restore_method
 
@@ -21,6 +22,7 @@ def open_predictor(
     data: str | None = None,
     device: str = "cpu",
     columns: Sequence[str] | None = None,
+    literals: Literals = "skip",
 ) -> Predictor:
     """Return what answers from a run, or from every triple of a file, a dataset's folder or a name of the catalog.
 
@@ -30,6 +32,7 @@ def open_predictor(
         data: of a run, its dataset, if it is no longer where it was.
         device: where to compute.
         columns: of a file of triples, those of head, relation and tail, as in `read_graph`.
+        literals: of a file, whether RDF literals are left out or become entities.
     """
     if is_run(source):
         if method is not None or columns is not None:
@@ -37,7 +40,7 @@ def open_predictor(
         return load(source, data, device)
     if data is not None:
         raise InputError(f"{source}: is no run; --data says where the dataset of a run is")
-    return Predictor(as_dataset(source, columns), method or DEFAULT_METHOD, device=device)
+    return Predictor(as_dataset(source, columns, literals), method or DEFAULT_METHOD, device=device)
 
 
 def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:

@@ -10,7 +10,7 @@ from tripleshot.datasets.catalog import load_whole_graph, with_found_types
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.readers import read_graph
+from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.methods import create_method, find_method
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import TrainableMethod, TrainedNames, TrainedWeights
@@ -25,6 +25,7 @@ def is_run(source: str | PathLike[str]) -> bool:
 def as_dataset(
     data: Any,  # noqa: ANN401 (frames are those of libraries that need not be installed)
     columns: Sequence[str] | None = None,
+    literals: Literals = "skip",
 ) -> FewShotDataset:
     """Return what is to be asked as a dataset: every triple of a graph, a file or a folder counts.
 
@@ -32,15 +33,16 @@ def as_dataset(
 
     Args:
         data: what is asked.
-        columns: of a file, those of head, relation and tail, as in `read_graph`.
+        columns: those of head, relation and tail, as in `read_graph`.
+        literals: whether RDF literals are left out or become entities.
     """
     if isinstance(data, FewShotDataset):
         return data
     if isinstance(data, str | PathLike):
         if is_run(data):
             raise InputError(f"{data}: is a run: load it, and ask what was loaded")
-        return load_whole_graph(Path(data) if isinstance(data, PathLike) else data, columns)
-    graph = data if isinstance(data, KnowledgeGraph) else read_graph(data, columns=columns)
+        return load_whole_graph(Path(data) if isinstance(data, PathLike) else data, columns, literals)
+    graph = data if isinstance(data, KnowledgeGraph) else read_graph(data, columns=columns, literals=literals)
     return FewShotDataset("graph", with_found_types(graph), (), (), ())
 
 

@@ -19,7 +19,7 @@ from tripleshot.answering.ranking import Candidates
 from tripleshot.cli.display import console, hint, progress_bar
 from tripleshot.cli.messages import printable
 from tripleshot.errors import InputError
-from tripleshot.graph.readers import read_graph
+from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.tables import check_suffix
 
 Several = Annotated[list[str] | None, Parameter(negative=())]
@@ -48,6 +48,7 @@ def ask_command(
     add: Files = None,
     remove: Files = None,
     columns: tuple[str, str, str] | None = None,
+    literals: Literals = "skip",
     method: str | None = None,
     data: str | None = None,
     device: str = "cpu",
@@ -109,6 +110,8 @@ def ask_command(
         A file of triples to leave out; may be given several times.
     columns
         Names of the head, relation and tail columns of a file, where they are not the usual ones.
+    literals
+        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
     method
         What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
     data
@@ -128,7 +131,7 @@ def ask_command(
         )
     if out:
         check_suffix(out)
-    predictor = open_predictor(source, method, data, device, columns)
+    predictor = open_predictor(source, method, data, device, columns, literals)
     for file in add or ():
         predictor = predictor.with_triples(read_graph(file).triples())
     for file in remove or ():

@@ -23,7 +23,7 @@ from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
 from tripleshot.errors import InputError, did_you_mean
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.readers import read_graph
+from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.graph.types import find_types, types_from_mapping
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,9 @@ def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
     return dataset
 
 
-def load_whole_graph(source: str | Path, columns: Sequence[str] | None = None) -> FewShotDataset:
+def load_whole_graph(
+    source: str | Path, columns: Sequence[str] | None = None, literals: Literals = "skip"
+) -> FewShotDataset:
     """Load all triples of a source, to be asked about: a dataset without tasks, whose graph has every triple.
 
     Types are those of the dataset or, for a file of triples, those that can be found in it (`types.find_types`).
@@ -112,15 +114,17 @@ def load_whole_graph(source: str | Path, columns: Sequence[str] | None = None) -
     Args:
         source: a name in the catalog, a folder with a dataset, or a file that `read_graph` reads.
         columns: of a file, those of head, relation and tail, as in `read_graph`.
+        literals: of a file, whether they are left out or become entities.
     """
 
     def read_file(path: Path) -> FewShotDataset:
-        return FewShotDataset(_stem(path), with_found_types(read_graph(path, columns=columns)), (), (), ())
+        graph = with_found_types(read_graph(path, columns=columns, literals=literals))
+        return FewShotDataset(_stem(path), graph, (), (), ())
 
     if str(source) == ATLAS:
         return load_atlas().whole
     path, name = _locate(source, fetch=False)
-    role = json.dumps(["whole", name, columns])
+    role = json.dumps(["whole", name, columns, literals])
     if path.is_dir():
         return open_dataset(path, role, lambda: _read_folder(path, name).whole)
     return open_dataset(path, role, lambda: read_file(path))

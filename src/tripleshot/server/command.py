@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tripleshot.answering.loading import open_predictor
 from tripleshot.errors import InputError
+from tripleshot.graph.readers import Literals
 from tripleshot.server import Limits, create_app, open_socket, serve
 
 logger = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ def serve_command(
     token: Annotated[str | None, Parameter(env_var="TRIPLESHOT_TOKEN")] = None,
     method: str | None = None,
     columns: tuple[str, str, str] | None = None,
+    literals: Literals = "skip",
     data: str | None = None,
     device: str = "cpu",
     limits: Annotated[Limits, Parameter(name="*")] = DEFAULTS,
@@ -50,6 +52,8 @@ def serve_command(
         What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
     columns
         Names of the head, relation and tail columns of a file, where they are not the usual ones.
+    literals
+        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
     data
         Where the run's dataset is now, if it has moved.
     device
@@ -62,7 +66,7 @@ def serve_command(
     if token is None and not _is_loopback(host):
         logger.warning("%s can be reached by others, and there is no --token", host)
     with open_socket(host, port) as opened:
-        predictor = open_predictor(source, method, data, device, columns)
+        predictor = open_predictor(source, method, data, device, columns, literals)
         serve(create_app(predictor, limits, token), opened, limits, announce)
 
 
