@@ -73,6 +73,6 @@ def test_the_side_that_is_asked_about_is_explained(tiny):
     predictor = Predictor(tiny.graph)
     examples = [("person:0", "city:0"), ("person:1", "city:1")]
     best = predictor.predict(tails="city:2", examples=examples)[0][0]
-    why = predictor.explain(best.name, "city:2", examples=examples, asked="tail")
+    why = predictor.explain(best.name, "city:2", examples=examples, asked_side="tail")
     assert why.score == pytest.approx(best.score)
     assert str(why).startswith(f"Why {best.name} for city:2?")

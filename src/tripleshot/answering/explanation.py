@@ -121,19 +121,30 @@ class Explanation:
         {"neighbors": draw_neighbors, "attention": draw_attention}[kind](self, Path(path))
 
 
-def explain(method: Method, support: IntArray, head: int, tail: int, relation: str = "") -> Explanation:
+def explain(
+    method: Method,
+    support: IntArray,
+    head: int,
+    tail: int,
+    *,
+    asked_side: Side = "head",
+    relation: str | None = None,
+) -> Explanation:
     """Say what a method weighed to score a tail, and what the graph says about head and tail.
 
     A method that shows no attention is explained by its reasons; the neighbors are then the first in file order.
 
     Args:
         method: ready to score; the score is its own, and what is said about the graph is about its graph.
-        support: shape (K, 2), the examples.
-        head: the entity asked about.
-        tail: the answer to explain.
-        relation: what the relation is called, if anybody said.
+        support: shape (K, 2), head and tail of each example.
+        head: of the relation; `tail` its tail.
+        tail: see `head`.
+        asked_side: whether the head or the tail was asked about; the other one is the answer to explain.
+        relation: what the relation is called, if it has a name.
     """
     support, graph = np.asarray(support), method.graph
+    if asked_side == "tail":
+        support, head, tail = support[:, ::-1], tail, head
     if isinstance(method, AttentiveMethod):
         seen = method.attention(support, head, tail)
     else:
@@ -151,9 +162,9 @@ def explain(method: Method, support: IntArray, head: int, tail: int, relation: s
         ),
         find_connections(graph, head, tail),
         tuple(method.explain(support, head, tail)) if isinstance(method, ExplainingMethod) else (),
-        () if seen.layers is None else _token_labels(graph, seen, head, tail, relation),
+        () if seen.layers is None else _token_labels(graph, seen, head, tail, relation or ""),
         None if seen.layers is None else seen.layers.mean(axis=0),
-        relation,
+        relation or "",
     )
 
 

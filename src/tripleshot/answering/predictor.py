@@ -18,10 +18,9 @@ from tripleshot.answering.explanation import Explanation, Side, explain
 from tripleshot.answering.questions import (
     Question,
     as_support,
-    draw_examples,
-    find_known_relation,
+    find_asked,
     hide_relation,
-    unknown_relation,
+    make_question,
 )
 from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates, rank_tails
 from tripleshot.answering.sources import as_dataset, create_ready, put_on
@@ -152,7 +151,7 @@ class Predictor:
             include_known: also rank what is already known.
         """
         started = time.perf_counter()
-        side, asked = self._asked(heads, tails)
+        side, asked = find_asked(self, heads, tails)
         question = self.question(examples, relation, side)
         pool = self._pool(question, candidates)
         rankings = tuple(self._rank(question, entity, pool, k, include_known) for entity in asked)
@@ -171,7 +170,7 @@ class Predictor:
         include_known: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Answer as `predict` does, for any number of entities: a few at a time, as record batches."""
-        side, asked = self._asked(heads, tails)
+        side, asked = find_asked(self, heads, tails)
         question = self.question(examples, relation, side)
         pool = self._pool(question, candidates)
         remaining = iter(asked)
@@ -185,26 +184,26 @@ class Predictor:
         tail: Reference,
         *,
         examples: Any = None,  # noqa: ANN401 (as in predict)
+        asked_side: Side = "head",
         relation: str | None = None,
-        asked: Side = "head",
     ) -> Explanation:
-        """Say what carried an answer: print it, or `plot` it. `asked` is the side that was asked about."""
-        question = self.question(examples, relation, asked)
-        given, answer = (head, tail) if asked == "head" else (tail, head)
-        about = (self.resolve(given), self.resolve(answer), question.relation)
-        return explain(question.predictor.method, question.support, *about)
+        """Say what carried an answer: print it, or `plot` it.
+
+        Args:
+            head: of the relation; `tail` its tail.
+            tail: see `head`.
+            examples: as in `predict`.
+            asked_side: "tail" where the tail was asked about, and the head is the answer.
+            relation: as in `predict`.
+        """
+        question = self.question(examples, relation, asked_side)
+        ends, pairs = (self.resolve(head), self.resolve(tail)), as_support(question.support, asked_side)
+        about = {"asked_side": asked_side, "relation": question.relation or None}
+        return explain(question.predictor.method, pairs, *ends, **about)
 
     def question(self, examples: Any, relation: str | None = None, side: Side = "head") -> Question:  # noqa: ANN401
         """Return what is asked in ids, and who answers it; examples and relation are as `predict` takes them."""
-        known = find_known_relation(self.dataset, relation) if relation else None
-        if examples is None and known is None:
-            raise unknown_relation(self.dataset, relation)
-        support = as_support(draw_examples(known.pairs), side) if known and examples is None else None
-        support = self.support(examples, side) if support is None else support
-        if known is None:
-            return Question(self, side, support, support, relation or "")
-        everything = np.concatenate([support, as_support(known.pairs, side)])
-        return Question(self.without_relation(known.name), side, support, everything, known.label)
+        return make_question(self, examples, relation, side)
 
     def without_relation(self, name: str) -> "Predictor":
         """Return a predictor that sees nothing of a relation, given by its name."""
@@ -283,15 +282,3 @@ class Predictor:
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails, higher is better, all of them ids; so a predictor can be evaluated like a method."""
         return self.method.score(support, head, np.asarray(tails))
-
-    def _asked(
-        self, heads: Reference | Iterable[Reference] | None, tails: Reference | Iterable[Reference] | None
-    ) -> tuple[Side, list[int]]:
-        if (heads is None) == (tails is None):
-            raise InputError("give the heads or the tails that are asked about, and not both")
-        side, given = ("head", heads) if heads is not None else ("tail", tails)
-        assert given is not None
-        asked = [self.resolve(entity) for entity in ([given] if isinstance(given, str | int) else given)]
-        if not asked:
-            raise InputError(f"{side}s: give at least one entity to ask about")
-        return side, asked

@@ -4,12 +4,14 @@ A relation that the graph has already is asked about as if it were new: some of 
 of them are hidden, as in training. Otherwise the answer to a question would be the triple that says it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tripleshot.answering.examples import Reference
 from tripleshot.answering.explanation import Side
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import FewShotDataset
@@ -55,6 +57,42 @@ class KnownRelation:
     name: str
     label: str
     pairs: npt.NDArray[np.int32]
+
+
+def make_question(
+    predictor: "Predictor",
+    examples: Any,  # noqa: ANN401 (as in Predictor.predict)
+    relation: str | None,
+    side: Side,
+) -> Question:
+    """Return what is asked in ids, and who answers it: by examples, by a relation that the graph has, or by both."""
+    known = find_known_relation(predictor.dataset, relation) if relation else None
+    if examples is None and known is None:
+        raise unknown_relation(predictor.dataset, relation)
+    if known is None or examples is not None:
+        support = predictor.support(examples, side)
+    else:
+        support = as_support(draw_examples(known.pairs), side)
+    if known is None:
+        return Question(predictor, side, support, support, relation or "")
+    everything = np.concatenate([support, as_support(known.pairs, side)])
+    return Question(predictor.without_relation(known.name), side, support, everything, known.label)
+
+
+def find_asked(
+    predictor: "Predictor",
+    heads: Reference | Iterable[Reference] | None,
+    tails: Reference | Iterable[Reference] | None,
+) -> tuple[Side, list[int]]:
+    """Return the ids of the entities that are asked about, and on which side of the relation they are."""
+    if (heads is None) == (tails is None):
+        raise InputError("give the heads or the tails that are asked about, and not both")
+    side, given = ("head", heads) if heads is not None else ("tail", tails)
+    assert given is not None
+    asked = [predictor.resolve(entity) for entity in ([given] if isinstance(given, str | int) else given)]
+    if not asked:
+        raise InputError(f"{side}s: give at least one entity to ask about")
+    return side, asked
 
 
 def as_support(pairs: IntArray, side: Side) -> npt.NDArray[np.int64]:

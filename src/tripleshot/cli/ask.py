@@ -176,7 +176,7 @@ def _explain_best(predictor: Predictor, answers: Answers, about: Mapping[str, An
         pair = (entity, found[0].id) if found else None
         if pair and answers.side == "tail":
             pair = pair[::-1]
-        explanations.append(predictor.explain(*pair, **about, asked=answers.side) if pair else None)
+        explanations.append(predictor.explain(*pair, **about, asked_side=answers.side) if pair else None)
     return explanations
 
 
