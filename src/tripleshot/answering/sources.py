@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tripleshot.datasets.catalog import load_whole_graph, with_found_types
+from tripleshot.datasets.catalog import load_whole_graph, prepare_to_ask
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -43,7 +43,7 @@ def as_dataset(
             raise InputError(f"{data}: is a run: load it, and ask what was loaded")
         return load_whole_graph(Path(data) if isinstance(data, PathLike) else data, columns, literals)
     graph = data if isinstance(data, KnowledgeGraph) else read_graph(data, columns=columns, literals=literals)
-    return FewShotDataset("graph", with_found_types(graph), (), (), ())
+    return FewShotDataset("graph", prepare_to_ask(graph), (), (), ())
 
 
 def create_ready(name: str, device: str) -> Method:

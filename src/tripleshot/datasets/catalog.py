@@ -109,7 +109,8 @@ def load_whole_graph(
 ) -> FewShotDataset:
     """Load all triples of a source, to be asked about: a dataset without tasks, whose graph has every triple.
 
-    Types are those of the dataset or, for a file of triples, those that can be found in it (`types.find_types`).
+    Types are those of the dataset or, for a file of triples, those that can be found in it (`types.find_types`). An IRI
+    without a label is labeled with its last part.
 
     Args:
         source: a name in the catalog, a folder with a dataset, or a file that `read_graph` reads.
@@ -118,7 +119,7 @@ def load_whole_graph(
     """
 
     def read_file(path: Path) -> FewShotDataset:
-        graph = with_found_types(read_graph(path, columns=columns, literals=literals))
+        graph = prepare_to_ask(read_graph(path, columns=columns, literals=literals))
         return FewShotDataset(_stem(path), graph, (), (), ())
 
     if str(source) == ATLAS:
@@ -130,10 +131,14 @@ def load_whole_graph(
     return open_dataset(path, role, lambda: read_file(path))
 
 
-def with_found_types(graph: KnowledgeGraph) -> KnowledgeGraph:
-    """Return a graph with the types that it has without being told where, if it has no others."""
+def prepare_to_ask(graph: KnowledgeGraph) -> KnowledgeGraph:
+    """Return a graph with the types that it has without being told where, and with short labels for IRIs."""
     types = find_types(graph) if graph.types is None else None
-    return graph if types is None else graph.with_types(types)
+    typed = graph if types is None else graph.with_types(types)
+    entities, relations = graph.entities.with_iri_labels(), graph.relations.with_iri_labels()
+    if entities is graph.entities and relations is graph.relations:
+        return typed
+    return replace(typed, entities=entities, relations=relations)
 
 
 def _load(source: str | Path, fetch: bool) -> FewShotDataset:
