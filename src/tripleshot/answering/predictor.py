@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from tripleshot.answering.answers import Answers, as_batch
 from tripleshot.answering.examples import Reference, read_examples
-from tripleshot.answering.explanation import Explanation, Side, explain
+from tripleshot.answering.explaining import explain
+from tripleshot.answering.explanation import Explanation, Side
 from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates, rank_tails
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets import catalog
@@ -168,9 +169,26 @@ class Predictor:
                 self.graph, some, [self.rank(support, entity, pool, k, include_known) for entity in some], side
             )
 
-    def explain(self, head: Reference, tail: Reference, *, examples: Any) -> Explanation:  # noqa: ANN401
-        """Say what carried an answer: print it, or `plot` it."""
-        return explain(self.method, self.support(examples), self.resolve(head), self.resolve(tail))
+    def explain(
+        self,
+        head: Reference,
+        tail: Reference,
+        *,
+        examples: Any,  # noqa: ANN401 (as in predict)
+        asked_side: Side = "head",
+        relation: str | None = None,
+    ) -> Explanation:
+        """Say what carried an answer: print it, or `plot` it.
+
+        Args:
+            head: of the relation; `tail` its tail.
+            tail: see `head`.
+            examples: as in `predict`.
+            asked_side: "tail" where the tail was asked about, and the head is the answer.
+            relation: what to call the relation.
+        """
+        ends = self.resolve(head), self.resolve(tail)
+        return explain(self.method, self.support(examples), *ends, asked_side=asked_side, relation=relation)
 
     def with_triples(self, triples: Iterable[tuple[str, str, str]]) -> "Predictor":
         """Return a predictor that knows more triples, given by name, also of new entities; nothing is trained.

@@ -7,7 +7,7 @@ import numpy as np
 
 from tripleshot.answering.answers import Answers
 from tripleshot.answering.documents import entity_document, explanation_document, relation_document
-from tripleshot.answering.explanation import explain
+from tripleshot.answering.explaining import explain
 from tripleshot.answering.predictor import Predictor
 from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
