@@ -226,6 +226,14 @@ class Suggestion(BaseModel):
     question: SuggestedQuestion | None
 
 
+class RequestLimits(BaseModel):
+    """How much one question may hold: examples, entities asked about, answers for each."""
+
+    examples: int
+    asked: int
+    top: int
+
+
 class About(BaseModel):
     """What is served."""
 
@@ -237,6 +245,7 @@ class About(BaseModel):
     num_triples: int
     types: list[str]
     has_confidence: bool
+    limits: RequestLimits
 
 
 class Health(BaseModel):

@@ -37,7 +37,7 @@ class Service:
 
     def about(self) -> schemas.About:
         """Say what is served."""
-        graph, predictor = self.graph, self.predictor
+        graph, predictor, most = self.graph, self.predictor, self.limits
         return schemas.About(
             name=predictor.dataset.name,
             method=predictor.name,
@@ -47,6 +47,7 @@ class Service:
             num_triples=graph.num_triples,
             types=[] if graph.types is None else list(graph.types.names),
             has_confidence=predictor.calibration is not None,
+            limits=schemas.RequestLimits(examples=most.max_examples, asked=most.max_heads, top=most.max_top),
         )
 
     def answer(self, question: schemas.Question, is_given_up: Callable[[], bool]) -> schemas.Answers:
