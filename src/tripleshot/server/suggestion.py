@@ -18,7 +18,7 @@ MIN_ANSWERS = 3  # different ones among the examples: a relation with one answer
 MAX_RELATIONS = 32  # that are looked at
 NUM_ASKED = 8  # questions to each of them
 MAX_PAIRS = 64  # of a relation of the graph
-MAX_SCORED = 400_000  # candidates in all: on a large graph, rather no question than a slow one
+MAX_SCORED = 100_000  # candidates in all: on a large graph, rather no question than a slow one
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,12 @@ def suggest_question(predictor: Predictor, is_given_up: Callable[[], bool] = lam
     """
     tasks = [task for task in _tasks(predictor) if len(np.unique(task.support(SHOTS)[:, 1])) >= MIN_ANSWERS]
     pools = {task.name: predictor.candidates(task.support(SHOTS)) for task in tasks}
-    num_scored, second_choice = 0, None
+    remaining, second_choice = MAX_SCORED, None
     for task in sorted(tasks, key=lambda task: len(pools[task.name])):
         support, pool, right = task.support(SHOTS), pools[task.name], []
-        heads = list(dict.fromkeys(task.queries(SHOTS)[:, 0].tolist()))[:NUM_ASKED]
-        num_scored += len(heads) * len(pool)
-        if num_scored > MAX_SCORED:
-            return second_choice
+        heads = list(dict.fromkeys(task.queries(SHOTS)[:, 0].tolist()))
+        heads = heads[: min(NUM_ASKED, remaining // max(len(pool), 1))]
+        remaining -= len(heads) * len(pool)
         for head in heads:
             if is_given_up():
                 return None

@@ -143,7 +143,7 @@ def test_an_explanation_shows_words_reasons_and_the_neighborhood(address, open_p
 
 def test_attention_is_drawn_and_read_with_the_arrow_keys(attentive_address, open_page):
     page = open_page(f"{attentive_address}#{EXPLAINED}&top=100")
-    expect(explanation(page)).to_contain_text("A wider line carries more attention")
+    expect(explanation(page)).to_contain_text("A wider line carries more weight")
     expect(page.locator(".twin")).to_have_count(len(EXAMPLES))
     grid = page.locator(".heat")
     grid.focus()

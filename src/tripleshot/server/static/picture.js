@@ -47,7 +47,8 @@ function mount(container, subgraph, read) {
     cy.style(styles(isNarrow, width));
     cy.nodes().positions((node) => ({ ...places[node.data("of") ?? node.id()] }));
     cy.nodes().forEach((node) => node.toggleClass("above", !isNarrow && node.hasClass("middle") && node.position("y") < 0));
-    cy.edges(".asked").style(isNarrow ? {} : { "control-point-distances": -arch(places) });
+    const between = cy.nodes(".middle").map((node) => node.position("y"));
+    cy.edges(".asked").style(isNarrow ? {} : { "control-point-distances": -arch(between) });
     cy.edges().not(".asked").forEach((edge) => bend(edge, isNarrow ? {} : places));
     if (isNarrow) cy.viewport({ zoom: 1, pan: { x: 18, y: 22 } });
     else center(cy, places);
@@ -85,9 +86,8 @@ function bend(edge, places) {
 }
 
 /** How far the line of the answer is bent, so that it passes above everything between head and tail. */
-function arch(places) {
-  const highest = Math.min(...Object.values(places).map(({ y }) => y), 0);
-  return 2 * (55 - highest);
+function arch(between) {
+  return 2 * (55 - Math.min(...between, 0));
 }
 
 function heightOf(places, isNarrow) {

@@ -80,13 +80,15 @@ function nodesOf({ head, tail }, main, connections, shown) {
   return [...nodes.values()];
 }
 
+/** Weights as the text tells them: a direct neighbor's local weight if it has one, else its attention. */
 function weighing(neighbors) {
-  const has = (field) => neighbors.some((neighbor) => neighbor[field] !== null && neighbor[field] !== undefined);
-  const field = has("attention") ? "attention" : has("local_weight") ? "local_weight" : null;
-  const most = Math.max(...neighbors.map((neighbor) => neighbor[field] ?? 0), 1e-9);
-  const share = (neighbor) => (field ? (neighbor[field] ?? 0) / most : 0.3);
-  const value = (neighbor) => (field ? neighbor[field] : null);
-  return { share, value, name: field === "local_weight" ? "weight" : field };
+  const value = ({ local_weight: local, attention }) => local ?? attention ?? null;
+  const weighed = neighbors.filter((neighbor) => value(neighbor) !== null);
+  const most = (hops) => Math.max(...weighed.filter((other) => other.hops === hops).map(value), 1e-9);
+  const [direct, distant] = [most(1), most(2)];
+  const share = (neighbor) => (weighed.length ? (value(neighbor) ?? 0) / (neighbor.hops === 1 ? direct : distant) : 0.3);
+  const hasLocal = weighed.some((neighbor) => (neighbor.local_weight ?? null) !== null);
+  return { share, value, name: hasLocal ? "weight" : weighed.length ? "attention" : null };
 }
 
 /** The heaviest of a side, and the direct neighbors that lead to them. */
