@@ -77,7 +77,7 @@ def test_new_triples_can_be_asked_about(run, evidence_run, tmp_path):
 
 def test_an_answer_is_drawn(run, evidence_run, tmp_path):
     assert run("ask", evidence_run, *EXAMPLES, "--head", "Baku", "--picture", tmp_path / "baku.png")[0] == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"baku-neighbors.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"baku-reasons.png"}
 
 
 @pytest.mark.parametrize("name", ["evidence_run", "evidence_net_run"])

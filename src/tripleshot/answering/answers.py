@@ -104,7 +104,7 @@ class Answers(Tabular):
             ranking_document(self.graph, entity, ranked, self.side)
             for entity, ranked in zip(self.asked, self.rankings, strict=True)
         ]
-        return {"results": results, "seconds": round(self.seconds, 6)}
+        return {"relation": self.relation or None, "results": results, "seconds": round(self.seconds, 6)}
 
 
 def _answers_of(graph: KnowledgeGraph, ranked: Ranked) -> list[Answer]:

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from tripleshot.answering.answers import Answers, as_batch
 from tripleshot.answering.examples import Reference, read_examples
-from tripleshot.answering.explanation import Explanation, Side, explain
+from tripleshot.answering.explaining import explain
+from tripleshot.answering.explanation import Explanation, Side
 from tripleshot.answering.questions import (
     Question,
     as_support,

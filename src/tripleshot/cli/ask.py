@@ -99,7 +99,7 @@ def ask_command(
     explain
         Say what carried the best answer.
     picture
-        Draw what carried the best answer: FILE-attention.png and FILE-neighbors.png for FILE.png.
+        Draw what carried the best answer: FILE-reasons.png for FILE.png, or FILE-neighbors.png and FILE-attention.png.
     json
         Print one JSON object.
     out
@@ -190,10 +190,9 @@ def show_answers(answers: Answers, explanations: Sequence[Explanation | None] = 
 
 
 def _draw(explanation: Explanation, picture: Path) -> None:
-    """Draw what carried an answer: its neighbors and, where the method has any, its attention."""
-    explanation.plot(picture.with_stem(f"{picture.stem}-neighbors"))
-    if explanation.attention is not None:
-        explanation.plot(picture.with_stem(f"{picture.stem}-attention"), kind="attention")
+    """Draw what carried an answer, each kind of picture into a file of its own."""
+    for kind in explanation.plot_kinds:
+        explanation.plot(picture.with_stem(f"{picture.stem}-{kind}"), kind)
 
 
 def _split(example: str) -> Pair:
