@@ -49,17 +49,18 @@ def question(relation: str, shots: int, head: str) -> str:
     """Write a question about a few-shot relation of Atlas as the page's address does."""
     dataset = load_atlas()
     names = dataset.graph.entities.name
-    support = dataset.task(relation).support(shots).tolist()
+    task = dataset.task(relation)
+    support = task.support(shots).tolist()
     pairs = [part for first, last in support for part in (("from", names(first)), ("to", names(last)))]
-    return urlencode([*pairs, ("ask", head)])
+    return urlencode([("relation", task.label), *pairs, ("ask", head)])
 
 
 def shots_of(asked: str) -> list[Shot]:
     """List every picture of the page that the documentation shows."""
     return [
-        Shot("search", "", ".start", height=560, typed="swahil"),
+        Shot("search", "", ".start .offer", height=720, typed="swahil"),
         Shot("answers", asked, ".answer"),
-        Shot("explanation", asked, ".answer", height=1000, is_opened=True),
+        Shot("explanation", asked, ".answer", height=940, is_opened=True),
     ]
 
 
@@ -93,7 +94,7 @@ def take(browser: Browser, address: str, shot: Shot) -> bytes:
 
 @app.default
 def main(
-    address: str, *, relation: str = "language_branch", head: str = "language/zu", shots: int = 5, folder: Path = IMAGES
+    address: str, *, relation: str = "on_sea", head: str = "city/baku-az", shots: int = 5, folder: Path = IMAGES
 ) -> None:
     """Take all pictures.
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tripleshot.atomic import cache_dir, new_folder, write_file
+from tripleshot.atomic import cache_dir, new_folder, restored, write_file
 from tripleshot.errors import TripleshotError
 
 
@@ -73,3 +73,33 @@ def test_the_cache_is_where_the_user_says_or_with_the_caches_of_other_programs(t
     assert cache_dir() == tmp_path / "tripleshot"
     monkeypatch.setenv("TRIPLESHOT_HOME", str(tmp_path / "own"))
     assert cache_dir() == tmp_path / "own"
+
+
+def begin_and_fail(folder):
+    assert not (folder / "log").exists()
+    write_file(folder / "log", b"begun")
+    write_file(folder / "data" / "part", b"begun")
+    raise ValueError("failed")
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_folder_is_left_as_it_was_if_its_block_fails(tmp_path, is_kept):
+    for folder in (tmp_path / "old", tmp_path / "new"):
+        if folder.name == "old":
+            write_file(folder / "log", b"before")
+            write_file(folder / "notes", b"of somebody")
+        with pytest.raises(ValueError, match="failed"), restored(folder, ("log", "data"), lambda _: is_kept):
+            begin_and_fail(folder)
+        assert (folder / "data").exists() == is_kept
+    assert (tmp_path / "old" / "log").read_bytes() == (b"begun" if is_kept else b"before")
+    assert (tmp_path / "old" / "notes").read_bytes() == b"of somebody"
+    assert (tmp_path / "new").exists() == is_kept
+    assert {path.name for path in tmp_path.iterdir()} <= {"old", "new"}
+
+
+def test_what_a_block_writes_replaces_what_was_there_if_it_ends_well(tmp_path):
+    write_file(tmp_path / "run" / "log", b"before")
+    with restored(tmp_path / "run", ("log", "data"), lambda _: False):
+        write_file(tmp_path / "run" / "data", b"done")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["data"]
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

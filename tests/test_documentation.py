@@ -96,8 +96,11 @@ def write_files(folder: Path) -> None:
         "my-graph.csv": ["from,via,to", *named, *types],
         "labels.tsv": [f"{entities.name(entity)}\t{entities.label(entity)}" for entity in ids],
         "examples.tsv": ["Barcelona\tMediterranean Sea", "Mumbai\tArabian Sea", "Odesa\tBlack Sea"],
+        "typed-examples.tsv": ["city/barcelona-es\tsea/mediterranean-sea", "city/mumbai-in\tsea/arabian-sea"],
         "heads.txt": ["Baku", "Varna"],
         "new-triples.tsv": ["city/new-town\tin_country\tcountry/italy"],
+        "more-triples.tsv": ["city/new-town\ttwin_of\tcity/new-harbor"],
+        "wrong-triples.tsv": ["city/baku-az\tin_country\tcountry/azerbaijan"],
     }
     for name, lines in files.items():
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -83,6 +83,47 @@ def new_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
         raise TripleshotError(f"{folder}: cannot be written: {error.strerror or error}") from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def restored(folder: Path, names: Sequence[str], unless: Callable[[Exception], bool]) -> Iterator[None]:
+    """Leave a folder as it was if the block fails: what is new of these names goes, and what was there comes back.
+
+    Args:
+        folder: which need not be there yet.
+        names: of the files and folders that the block writes; those of before are out of its way.
+        unless: tells that an error leaves something worth keeping.
+    """
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        for name in names:
+            if (folder / name).exists():
+                (folder / name).rename(aside / name)
+    except OSError as error:
+        raise TripleshotError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    try:
+        yield
+    except Exception as error:
+        if not unless(error):
+            for name in names:
+                _remove(folder / name)
+            for before in aside.iterdir():
+                before.rename(folder / before.name)
+            if is_new:
+                with suppress(OSError):  # somebody else has written there meanwhile
+                    folder.rmdir()
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def swap(folder: Path, home: Path, aside: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_run_trained_on_a_dataset_in_memory_keeps_it(data, tmp_path):
 def test_data_that_has_moved_is_found_where_it_is_now(run, data, tmp_path):
     moved = Path(data[1]).rename(tmp_path / "elsewhere")
     try:
-        with pytest.raises(InputError, match=r"if the run.s dataset has moved, say where it is now.*--data"):
+        with pytest.raises(InputError, match=r"if it has moved, say where it is now.*--data"):
             load(run)
         assert load(run, moved).calibration is not None
     finally:

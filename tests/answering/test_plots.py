@@ -9,7 +9,7 @@ from matplotlib.image import imread
 
 from graphs import make_graph
 from tripleshot.answering import plots as picturing
-from tripleshot.answering.explanation import explain
+from tripleshot.answering.explaining import explain
 from tripleshot.answering.plots import MAX_DRAWN, draw_attention, draw_neighbors, shorten
 from tripleshot.errors import InputError
 from tripleshot.methods import create_method

@@ -2,7 +2,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tripleshot.answering.ranking import rank_tails
+from graphs import make_graph
+from tripleshot.answering.ranking import choose_candidates, rank_tails
+from tripleshot.datasets.dataset import candidates_like
 
 
 class Given:
@@ -41,3 +43,36 @@ def test_what_the_examples_say_is_ranked_and_marked_when_asked_for():
 def test_no_candidates_give_no_answers():
     ranked = rank_tails(Given([1.0]), SUPPORT, 100, np.array([0]), 10)
     assert ranked.tails.tolist() == []
+
+
+def test_what_is_known_is_left_out_or_marked_and_certain():
+    known = np.array([[5, 1], [5, 2], [6, 3]])
+    ranked = rank_tails(Given([0, 9, 8, 7]), np.array([[5, 1]]), 5, np.arange(4), 9, known=known)
+    assert ranked.tails.tolist() == [3, 0]
+    marked = rank_tails(Given([0, 9, 8, 7]), np.array([[5, 1]]), 5, np.arange(4), 9, include_known=True, known=known)
+    assert marked.tails[marked.is_known].tolist() == [1, 2]
+
+
+def candidates(triples, examples, **choices):
+    graph = make_graph(triples)
+    support = np.array([graph.entities.ids(pair) for pair in examples])
+    return {graph.entities.name(entity) for entity in choose_candidates(graph, support, **choices)}, graph, support
+
+
+WORK = [("ann", "works at", "acme"), ("bob", "works at", "bits"), ("bob", "knows", "ann"), ("acme", "in", "rome")]
+
+
+def test_without_types_tails_are_what_stands_where_those_of_the_examples_stand():
+    found, graph, support = candidates(WORK, [("ann", "acme")])
+    assert found == {"acme", "bits"}
+    assert sorted(found) == sorted(map(graph.entities.name, candidates_like(graph, support[:, 1])))
+
+
+def test_without_types_heads_are_what_stands_where_those_of_the_examples_stand():
+    found, _, _ = candidates(WORK, [("acme", "ann")], asks_for_heads=True)
+    assert found == {"ann", "bob"}
+
+
+def test_an_answer_that_never_stands_there_counts_for_where_it_does():
+    assert candidates(WORK, [("acme", "bob")])[0] == {"ann", "bob"}
+    assert candidates(WORK, [("ann", "rome")], asks_for_heads=True)[0] == {"rome"}

@@ -28,3 +28,34 @@ def evidence_net_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evidence-net")
     train("evidence-net", "atlas", shots=5, folder=folder, preset="tiny", settings={"valid_queries": 5})
     return folder
+
+
+PLACES = {f"person {i}": f"city {i * 7 % 60 % 6}" for i in range(60)}
+"""Where each person of `companies` works: a relation that the graph does not have."""
+
+
+@pytest.fixture(scope="session")
+def company_triples():
+    """Three relations of 60 triples each: fewer than three of them could be split away, and none should be."""
+    rows = [(f"person {i}", "works at", f"company {i * 7 % 60}") for i in range(60)]
+    rows += [(f"company {i}", "located in", f"city {i % 6}") for i in range(60)]
+    rows += [(f"person {i}", "knows", f"person {(i * 11 + 1) % 60}") for i in range(60)]
+    return rows
+
+
+@pytest.fixture
+def companies(company_triples, tmp_path):
+    """A CSV file with a header, as someone has it."""
+    path = tmp_path / "companies.csv"
+    path.write_text("subject,predicate,object\n" + "".join(f"{','.join(row)}\n" for row in company_triples))
+    return path
+
+
+@pytest.fixture
+def places():
+    """Examples of where people work, as flags."""
+
+    def flags(count):
+        return [word for name in list(PLACES)[:count] for word in ("--example", f"{name} | {PLACES[name]}")]
+
+    return flags

@@ -1,10 +1,14 @@
+import gzip
 import json
+import re
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from cli.conftest import EXAMPLES
+from cli.conftest import EXAMPLES, PLACES
 from server.conftest import Client
 from tripleshot.answering.loading import load
 from tripleshot.server import Limits, create_app
@@ -73,7 +77,7 @@ def test_new_triples_can_be_asked_about(run, evidence_run, tmp_path):
 
 def test_an_answer_is_drawn(run, evidence_run, tmp_path):
     assert run("ask", evidence_run, *EXAMPLES, "--head", "Baku", "--picture", tmp_path / "baku.png")[0] == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"baku-neighbors.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"baku-reasons.png"}
 
 
 @pytest.mark.parametrize("name", ["evidence_run", "evidence_net_run"])
@@ -101,3 +105,163 @@ def test_a_wrong_line_of_examples_is_named(run, tmp_path):
     code, _, err = run("ask", tmp_path, "--examples", tmp_path / "examples.tsv", "--head", "x")
     assert code == 1
     assert "examples.tsv:2: expected head, tab, tail" in err
+
+
+@pytest.mark.parametrize(("count", "top"), [(1, 2), (5, 1), (10, 1)])
+def test_a_file_is_asked_in_one_command_and_every_triple_counts(run, companies, places, count, top):
+    heads = list(PLACES)[20:40]
+    code, out, err = run(
+        "ask", companies, *places(count), *(f"--head={head}" for head in heads), "--top", top, "--json"
+    )
+    assert (code, err) == (0, "")
+    results = json.loads(out)["results"]
+    found = [{answer["entity"]["name"] for answer in one["answers"]} for one in results]
+    assert all(PLACES[head] in best for head, best in zip(heads, found, strict=True))
+    assert [path.name for path in companies.parent.iterdir()] == [companies.name]
+
+
+def test_an_answer_from_a_file_is_explained_by_its_triples(run, companies, places):
+    code, out, err = run("ask", companies, *places(5), "--head", "person 30", "--explain", "--relation", "lives in")
+    assert (code, err) == (0, "")
+    assert out.startswith("person 30 — lives in → ?\n")
+    assert f"1 │ {PLACES['person 30']}" in out
+    assert "“works at”, then “located in”" in out
+    assert "(lives in)?" in out
+    assert "says nothing about" not in out
+
+
+@pytest.mark.parametrize("name", ["graph.tsv", "graph.csv.gz", "graph.nt", "graph.ttl", "graph.parquet"])
+def test_every_format_is_asked_alike(run, company_triples, places, tmp_path, name):
+    path, triples = tmp_path / name, company_triples
+    iris = [[f"<http://example.org/{cell.replace(' ', '_')}>" for cell in row] for row in triples]
+    if name.endswith(".parquet"):
+        columns = dict(zip(("head", "relation", "tail"), zip(*triples, strict=True), strict=True))
+        pq.write_table(pa.table({column: list(cells) for column, cells in columns.items()}), path)
+    elif name.endswith(".gz"):
+        path.write_bytes(gzip.compress("".join(f"{','.join(row)}\n" for row in triples).encode()))
+    elif name.endswith(".tsv"):
+        path.write_text("".join("\t".join(row) + "\n" for row in triples))
+    else:
+        path.write_text("".join(f"{' '.join(row)} .\n" for row in iris))
+    words = [*places(5), "--head", "person 30"]
+    if path.suffix in (".nt", ".ttl"):  # the last part of an IRI is enough
+        words = [re.sub(r"(person|city) (\d+)", r"\1_\2", word) for word in words]
+    code, out, err = run("ask", path, *words, "--top", 1, "--json")
+    assert (code, err) == (0, "")
+    best = json.loads(out)["results"][0]["answers"][0]["entity"]["name"]
+    assert best.rpartition("/")[2].replace("_", " ") == PLACES["person 30"]
+
+
+def test_a_relation_of_the_graph_is_its_own_examples_and_what_it_says_is_known(run, companies):
+    words = ("ask", companies, "--relation", "located in", "--head", "company 3", "--json", "--top", 9)
+    answers = json.loads(run(*words)[1])["results"][0]["answers"]
+    assert {one["entity"]["name"] for one in answers} == {f"city {number}" for number in range(6)} - {"city 3"}
+    marked = json.loads(run(*words, "--with-known")[1])["results"][0]["answers"]
+    assert [one["entity"]["name"] for one in marked if one["is_known"]] == ["city 3"]
+    code, out, err = run(*words[:-3], "--explain")
+    assert (code, err) == (0, "")
+    assert "company 3 — located in → ?" in out
+    assert "linked by “located in”" not in out
+    assert "located in → city" not in out.split("Why ")[1]
+
+
+def test_a_wrong_name_of_a_relation_suggests_the_nearest(run, companies, places):
+    code, _, err = run("ask", companies, "--relation", "locatd in", "--head", "company 3")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "the graph has no relation 'locatd in' to take examples from; did you mean 'located in'?" in err
+    _, _, err = run("ask", companies, "--relation", "xyz", "--head", "company 3")
+    assert "it has works at, located in, knows" in err
+    assert run("ask", companies, "--relation", "xyz", *places(2), "--head", "person 9")[0] == 0
+
+
+def test_heads_are_asked_for_too(run, companies, places, tmp_path):
+    words = (*places(6), "--relation", "lives in")
+    code, out, err = run("ask", companies, *words, "--tail", "city 5", "--tail", "city 4", "--json", "--top", 12)
+    assert (code, err) == (0, "")
+    for result in json.loads(out)["results"]:
+        found = [one["entity"]["name"] for one in result["answers"]]
+        new = [name for name in found if name not in list(PLACES)[:6]]
+        assert {PLACES[name] for name in new[:5]} == {result["tail"]["name"]}
+    code, out, _ = run("ask", companies, *words, "--tail", "city 5", "--explain", "--top", 1)
+    assert "? — lives in → city 5" in out
+    assert "for city 5 (lives in)?" in out
+    (tmp_path / "tails.txt").write_text("city 5\ncity 4\n")
+    code, out, err = run("ask", companies, *words, "--tails", tmp_path / "tails.txt", "--out", tmp_path / "out.csv")
+    assert (code, err) == (0, "")
+    assert "2 tails asked about" in out
+    assert "city 4" in (tmp_path / "out.csv").read_text()
+
+
+def test_triples_are_added_and_removed_any_number_of_times(run, companies, places, tmp_path):
+    files = {
+        "one.tsv": "newcomer\tworks at\tnew company\n",
+        "two.tsv": "new company\tlocated in\tcity 2\n",
+        "three.tsv": f"person 30\tworks at\tcompany {30 * 7 % 60}\n",
+        "four.tsv": "person 31\tknows\tperson 42\n",
+    }
+    for name, line in files.items():
+        (tmp_path / name).write_text(line)
+    added = ("--add", tmp_path / "one.tsv", "--add", tmp_path / "two.tsv")
+    removed = ("--remove", tmp_path / "three.tsv", "--remove", tmp_path / "four.tsv")
+    words = ("ask", companies, *places(5), "--head", "newcomer", "--head", "person 30", "--json", "--top", 1)
+    code, out, err = run(*words, *added, *removed)
+    assert (code, err) == (0, "")
+    best, without = (one["answers"][0] for one in json.loads(out)["results"])
+    assert best["entity"]["name"] == "city 2"
+    assert without["score"] < best["score"]
+    code, _, err = run(*words, *removed)
+    assert "unknown entity 'newcomer'" in err
+    code, _, err = run(*words, "--remove", tmp_path / "one.tsv")
+    assert "the graph does not have the triple ('newcomer', 'works at', 'new company')" in err
+
+
+def test_a_relation_keeps_its_label_when_triples_of_it_are_added(run, evidence_run, tmp_path):
+    (tmp_path / "new.tsv").write_text("city/baku-az\ton_sea\tsea/caspian-sea\n")
+    asked = (*EXAMPLES, "--head", "Baku", "--explain", "--add", tmp_path / "new.tsv")
+    for source in (evidence_run, "atlas"):
+        out = run("ask", source, *asked)[1]
+        assert "lies on the" in out
+        assert "on_sea" not in out
+
+
+def test_columns_of_a_file_are_named_by_a_flag(run, companies, places):
+    text = companies.read_text().replace("subject,predicate,object", "who,what,whom,when").replace("\n", ",1999\n")
+    companies.write_text(text.replace("when,1999", "when"))
+    words = ("ask", companies, *places(5), "--head", "person 30", "--top", 1)
+    code, _, err = run(*words)
+    assert code == 1
+    assert "companies.csv:1" in err
+    code, out, err = run(*words, "--columns", "who", "what", "whom")
+    assert (code, err) == (0, "")
+    assert PLACES["person 30"] in out
+
+
+def test_a_run_has_a_method_of_its_own(run, evidence_run):
+    code, _, err = run("ask", evidence_run, *EXAMPLES, "--head", "Baku", "--method", "linked")
+    assert code == 1
+    assert "a run has its own method and data" in err
+
+
+def test_help_shows_a_file_a_relation_of_the_graph_and_which_heads(run):
+    out = run("ask", "--help")[1]
+    assert out.count("tripleshot ask my-graph.tsv") == 3
+    assert all(word in out for word in ("--relation borders", '--tail "Black Sea"', "--head Baku"))
+    assert not re.search(r"\b(task|split|shots)s?\b", out)
+
+
+def test_literals_are_left_out_with_one_line_or_kept(run, tmp_path):
+    path, words = tmp_path / "graph.ttl", ("--example", "ex:a | ex:b", "--head", "ex:c", "--candidates", "all")
+    path.write_text("<ex:a> <ex:r> <ex:b> . <ex:c> <ex:r> <ex:d> . <ex:c> <ex:born> 1999 .")
+    code, out, err = run("ask", path, *words)
+    assert (code, err.count("\n")) == (0, 1)
+    assert "literal skipped" in err
+    assert "--literals keep" in err
+    code, out, err = run("ask", path, *words, "--literals", "keep")
+    assert (code, err) == (0, "")
+    assert "1999" in out
+
+
+def test_a_device_that_is_not_there_is_refused_whatever_answers(run, companies, places):
+    code, _, err = run("ask", companies, *places(1), "--head", "person 9", "--device", "banana")
+    assert code == 1
+    assert "device 'banana' cannot be used here" in err

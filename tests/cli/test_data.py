@@ -118,3 +118,10 @@ def test_indexes_are_listed_and_cleared(run, triples, tmp_path):
         _, out, _ = run("data", "indexes", "--clear")
         assert "removed" in out
         assert list(folder.iterdir()) == []
+
+
+def test_a_background_without_triples_is_a_problem(run, companies):
+    code, out, err = run("data", "check", companies)
+    assert code == 1
+    assert "the background graph has no triple" in out
+    assert "1 problem found" in err

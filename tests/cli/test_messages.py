@@ -19,6 +19,12 @@ from tripleshot.errors import InputWarning
             [],
             "--columns names columns of a header, --no-",
         ),
+        ("change min_triples or max_triples", ["train", "x.csv"], "change --min-triples or --max-triples"),
+        (
+            "cannot tell them apart; name them with columns=(head, relation, tail)",
+            [],
+            "name them with --columns HEAD RELATION TAIL",
+        ),
         ("the head my_shots has no shots", ["--shots", "5"], "the head my_shots has no shots"),
     ],
 )

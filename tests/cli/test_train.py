@@ -94,3 +94,12 @@ def test_a_run_is_asked_from_another_directory(run, triples, tmp_path, monkeypat
 
 def test_a_dataset_of_the_catalog_is_kept_by_its_name(evidence_run):
     assert json.loads((evidence_run / "config.json").read_text())["data"] == "atlas"
+
+
+def test_a_run_with_its_graph_is_given_away(run, triples, tmp_path):
+    words = ("train", triples, tmp_path / "run", "--method", "evidence", "--with-graph")
+    assert run(*words)[::2] == (0, "")
+    triples.unlink()
+    (tmp_path / "run").rename(tmp_path / "elsewhere")
+    code, _, err = run("ask", tmp_path / "elsewhere", "--example", "person:1 | city:1", "--head", "person:2")
+    assert (code, err) == (0, "")

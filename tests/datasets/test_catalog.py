@@ -1,13 +1,16 @@
+import gzip
 import json
 import shutil
 from dataclasses import replace
 
 import pytest
 
+from indexes import everything_on_disk
 from tripleshot.datasets import catalog
-from tripleshot.datasets.catalog import fetch_dataset, load_atlas, load_dataset
+from tripleshot.datasets.catalog import fetch_dataset, load_atlas, load_dataset, load_whole_graph, relative_source
 from tripleshot.datasets.checks import check_dataset
-from tripleshot.errors import FetchError, InputError
+from tripleshot.errors import FetchError, InputError, InputWarning
+from tripleshot.graph.index_files import list_indexes
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +104,39 @@ def test_nell_one_is_fetched_from_a_folder_and_its_candidates_rebuilt(nell_folde
     rebuilt = json.loads((home / "nell-one" / "rel2candidates.json").read_text())
     assert len(rebuilt) == 73
     assert load_dataset("nell-one").name == "nell-one"
+
+
+def test_every_triple_of_a_file_is_in_the_graph_whatever_its_relations_hold(tmp_path):
+    lines = [f"person {i}\tlives in\tcity {i % 9}" for i in range(60)] + ["city 1\tin\tcountry 1"]
+    (tmp_path / "own.tsv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    whole = load_whole_graph(tmp_path / "own.tsv.gz")
+    assert (whole.name, whole.graph.num_triples, [*whole.all_tasks()]) == ("own", 61, [])
+    with pytest.raises(InputError, match=r"1 of 2 relations.*a graph can be asked without tasks"):
+        load_dataset(tmp_path / "own.tsv.gz")
+
+
+def test_every_triple_of_a_dataset_is_in_the_graph(tiny, tmp_path):
+    tiny.save(tmp_path / "data")
+    whole = load_whole_graph(tmp_path / "data")
+    assert set(whole.graph.triples()) == set(tiny.whole.graph.triples())
+    assert whole.graph.types is not None
+    assert "on_sea" in load_whole_graph("atlas").graph.relations
+    assert "on_sea" not in load_dataset("atlas").graph.relations
+
+
+def test_a_large_file_is_read_once_and_opened_from_then_on(tmp_path, monkeypatch):
+    path = tmp_path / "own.csv"
+    path.write_text("a,b,c,note\ncity/1,in,land/1,x\ncity/1,in,land/1,x\n")
+    with everything_on_disk():
+        with pytest.warns(InputWarning, match="duplicate"):
+            first = load_whole_graph(path, columns=("a", "b", "c"))
+        monkeypatch.setattr(catalog, "read_graph", lambda *_, **__: pytest.fail("read again"))
+        with pytest.warns(InputWarning, match="duplicate"):
+            again = load_whole_graph(path, columns=("a", "b", "c"))
+        assert [*first.graph.triples()] == [*again.graph.triples()] == [("city/1", "in", "land/1")]
+        assert [index.path.name for index in list_indexes()].count("dataset") == 1
+
+
+def test_a_path_from_a_folder_is_kept_for_what_is_no_name_of_the_catalog(tmp_path):
+    assert relative_source("atlas", tmp_path) == relative_source("", tmp_path) == ""
+    assert relative_source(str(tmp_path / "graph.tsv"), tmp_path / "runs" / "one") == "../../graph.tsv"

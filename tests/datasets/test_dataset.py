@@ -170,3 +170,17 @@ def test_a_wrong_split_or_candidate_mode_is_named(tiny):
 def test_the_head_and_its_known_tails_are_not_ranked():
     support = np.array([[1, 5], [2, 6]])
     assert exclude_known(support, 1, np.arange(8)).tolist() == [0, 2, 3, 4, 6, 7]
+
+
+def test_the_whole_has_the_triples_of_all_tasks_and_what_is_known_beside(tiny):
+    known = Task.of("knows well", np.array([[0, 1], [2, 3]]), known=np.array([[4, 5]]))
+    dataset = replace(tiny, valid=(replace(known, label="is a friend of"),))
+    whole = dataset.whole
+    assert [*whole.all_tasks()] == []
+    triples = set(whole.graph.triples())
+    name = tiny.graph.entities.name
+    for _, task in dataset.all_tasks():
+        assert {(name(head), task.name, name(tail)) for head, tail in task.known.tolist()} <= triples
+    assert len(triples) == tiny.graph.num_triples + sum(len(task.known) for _, task in dataset.all_tasks())
+    assert whole.graph.relations.label(whole.graph.relations.id("knows well")) == "is a friend of"
+    assert whole.whole is whole

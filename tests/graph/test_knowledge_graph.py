@@ -130,3 +130,15 @@ def test_labels_stay_when_triples_are_added():
 def test_what_is_no_triple_is_not_added(triples):
     with pytest.raises(InputError, match="expected triples"):
         make_graph([("a", "r", "b")]).with_triples(triples)
+
+
+def test_the_pairs_of_a_relation_are_in_file_order():
+    graph = make_graph([("a", "r", "b"), ("b", "s", "a"), ("c", "r", "a")])
+    names = [[graph.entities.name(entity) for entity in pair] for pair in graph.pairs_of(0).tolist()]
+    assert names == [["a", "b"], ["c", "a"]]
+
+
+def test_a_graph_that_keeps_no_index_keeps_none_without_a_relation():
+    graph = make_graph([("a", "r", "b"), ("b", "s", "a")])
+    assert graph.without_relations(np.array([0])).keeps_indexes
+    assert not graph.with_triples([("c", "r", "a")]).without_relations(np.array([0])).keeps_indexes

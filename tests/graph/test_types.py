@@ -9,6 +9,8 @@ from graphs import make_graph
 from tripleshot.errors import InputError
 from tripleshot.graph.types import (
     EntityTypes,
+    find_relation,
+    find_types,
     read_type_mapping,
     types_from_mapping,
     types_from_names,
@@ -123,3 +125,34 @@ def test_new_entities_take_the_type_that_their_name_begins_with_if_there_is_one(
         "planet/y": [],
     }
     assert with_types_from_names(more.with_types(None), 3).types is None
+
+
+def test_types_of_a_type_relation_are_found_unasked():
+    graph = make_graph([("a", RDF_TYPE, "city"), ("b", RDF_TYPE, "river"), ("a", "lies on", "b")])
+    types = find_types(graph)
+    assert types_by_name(graph, types) == {"a": ["city"], "b": ["river"], "city": [], "river": []}
+
+
+def test_types_in_all_names_are_found_unasked():
+    graph = make_graph([(f"city/{i}", "on", f"river/{i}") for i in range(5)])
+    types = find_types(graph)
+    assert types is not None
+    assert types.names == ("city", "river")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["place {}", "http://example.org/{}", "ex:{}", "{0}/{0}", "city/{}"], ids=lambda name: name
+)
+def test_what_names_begin_with_is_not_always_a_type(pattern):
+    triples = [(pattern.format(i), "near", pattern.format(i + 1)) for i in range(20)]
+    assert find_types(make_graph([*triples, ("Atlantis", "near", pattern.format(0))])) is None
+    assert find_types(make_graph(triples)) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [("on", 0), ("lies on", 0), ("http://example.org/r#in", 1), ("in", 1), ("ex:in", 1), ("i.", None), ("(", None)],
+)
+def test_a_relation_is_found_by_name_by_label_or_by_the_end_of_its_iri(asked, found):
+    graph = make_graph([("a", "on", "b"), ("a", "http://example.org/r#in", "b"), ("a", "near", "b")])
+    assert find_relation(graph.with_labels(relations={"on": "lies on"}).relations, asked) == found

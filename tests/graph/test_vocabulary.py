@@ -68,3 +68,18 @@ def test_every_name_finds_its_own_id(names):
     assert vocabulary.find(names).tolist() == list(range(len(names)))
     assert [vocabulary.id(name) for name in names] == list(range(len(names)))
     assert [vocabulary.name(index) for index in range(len(names))] == names
+
+
+def test_more_labels_leave_the_others_as_they_are():
+    names = Vocabulary.of("relation", ["on", "in", "near"])
+    assert names.with_more_labels({"in": "lies in", "of": "nothing here"}).label(1) == "lies in"
+    labeled = names.with_labels({"on": "lies on"}).with_more_labels({"in": "lies in"})
+    assert [labeled.label(i) for i in range(3)] == ["lies on", "lies in", "near"]
+
+
+def test_an_iri_without_a_label_is_labeled_with_its_last_part():
+    names = ["http://example.org/Baku", "https://example.org/a#Riga", "urn:isbn:12", "http://example.org/x/", "plain"]
+    found = Vocabulary.of("entity", names).with_labels({names[0]: "Bakı"}).with_iri_labels()
+    assert [found.label(i) for i in range(5)] == ["Bakı", "Riga", "12", "x", "plain"]
+    plain = Vocabulary.of("entity", ["plain", "city:baku"])
+    assert plain.with_iri_labels() is plain

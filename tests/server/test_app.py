@@ -35,6 +35,30 @@ def test_an_answer_is_what_the_predictor_says(client, predictor):
     assert any(each["is_known"] for each in found)
 
 
+def test_heads_are_asked_for_by_their_tail(client, predictor):
+    asked = {"examples": EXAMPLES, "tails": ["sea/caspian-sea"], "top": 5, "relation": "lies on"}
+    page = client.post("/answer", json=asked).json()
+    (result,) = page["results"]
+    pairs = [(pair["head"], pair["tail"]) for pair in EXAMPLES]
+    expected = predictor.predict(tails="sea/caspian-sea", examples=pairs, k=5)[0]
+    assert page["relation"] == "lies on"
+    assert result["tail"]["label"] == "Caspian Sea"
+    assert "head" not in result
+    assert [(each["entity"]["id"], each["score"]) for each in result["answers"]] == [
+        (each.id, each.score) for each in expected
+    ]
+    assert all(each["entity"]["name"].startswith("city/") for each in result["answers"])
+
+
+def test_a_head_is_explained_as_the_answer_to_its_tail(client):
+    asked = {"examples": EXAMPLES, "head": "Baku", "tail": "sea/caspian-sea", "asked": "tail", "relation": "lies on"}
+    page = client.post("/explain", json=asked).json()
+    assert page["text"].startswith("Why Baku for Caspian Sea (lies on)?\nBaku, mainly because examples share the path")
+    assert (page["head"]["label"], page["tail"]["label"], page["asked"]) == ("Baku", "Caspian Sea", "tail")
+    assert page["relation"] == "lies on"
+    assert page["reasons"][0]["paths"][0]["entities"][0]["label"] == "Baku"
+
+
 def test_a_served_score_is_the_one_that_evaluation_ranks(client, predictor):
     dataset = predictor.dataset
     ranks = evaluate(predictor.method, dataset, 3, candidates="open").ranks
@@ -106,7 +130,12 @@ def test_the_server_says_what_it_serves(client, predictor):
         (QUESTION | {"top": 0}, 422, "top"),
         (QUESTION | {"top": 1.5}, 422, "top"),
         (QUESTION | {"tops": 1}, 422, "tops: Extra inputs"),
-        ({"examples": EXAMPLES}, 422, "heads: Field required"),
+        ({"examples": EXAMPLES}, 400, "give the heads or the tails that are asked about, and not both"),
+        (QUESTION | {"tails": ["Black Sea"]}, 400, "give the heads or the tails that are asked about, and not both"),
+        ({"examples": EXAMPLES, "tails": ["Black Sea"] * 101}, 400, "tails: 101 are more"),
+        ({"examples": EXAMPLES, "tails": []}, 422, "tails: List should have at least 1 item"),
+        (QUESTION | {"relation": "x" * 1001}, 400, "letters of a name"),
+        (QUESTION | {"relation": ""}, 422, "relation: String should have at least 1 character"),
         (QUESTION | {"heads": []}, 422, "heads: List should have at least 1 item"),
         ([], 422, "body: Input should be"),
     ],

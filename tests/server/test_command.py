@@ -124,3 +124,15 @@ def test_an_address_of_another_family_is_listened_on(run):
     with serving(run, "--host", "::1") as (_, address, _):
         assert address.startswith("http://[::1]:")
         assert httpx.get(f"{address}/health").json() == {"status": "ok"}
+
+
+def test_a_file_is_served_with_every_triple(tmp_path):
+    (tmp_path / "graph.csv").write_text("head,relation,tail\nBaku,lies in,Azerbaijan\nRiga,lies in,Latvia\n")
+    with serving(tmp_path / "graph.csv") as (_, address, lines):
+        about = httpx.get(f"{address}/about").json()
+        assert (about["name"], about["num_triples"], about["num_relations"]) == ("graph", 2, 1)
+        question = {"examples": [{"head": "Riga", "tail": "Latvia"}], "heads": ["Baku"]}
+        answers = httpx.post(f"{address}/answer", json=question).json()["results"][0]["answers"]
+        assert answers[0]["entity"]["name"] == "Azerbaijan"
+        assert "<html" in httpx.get(address).text
+    assert len(lines) == 1

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from slow_method import Clock, Pace, SlowMethod, make_dataset
-from tripleshot.errors import InputError
+from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.calibration import load_calibration
 from tripleshot.methods import create_method
 from tripleshot.methods.trainable import WEIGHTS
@@ -92,6 +93,45 @@ def test_a_run_is_never_written_over_but_resumed_with_its_own_settings(tiny, tmp
     other = replace(tiny, test=tiny.test[:1])
     with pytest.raises(InputError, match="would not fit its ids"):
         train_run("transe", other, SHOTS, tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_training_that_fails_leaves_the_folder_as_it_was(tiny, tmp_path, is_there, monkeypatch):
+    folder = tmp_path / "run"
+    if is_there:
+        folder.mkdir()
+        (folder / LOG).write_text("of an earlier run")
+
+    def fail(update):
+        raise RuntimeError("out of memory")
+
+    def diverge(update):
+        if update.step == 3:
+            monkeypatch.setattr(torch, "isfinite", lambda total: torch.tensor(False))
+
+    for callback, message in ((fail, "out of memory"), (diverge, "lower the learning rate")):
+        settings = {**TRANSE, "checkpoint_every": 20 if callback is fail else 1}
+        with pytest.raises((RuntimeError, TripleshotError), match=message):
+            train_run("transe", tiny, SHOTS, folder, settings=settings, with_graph=True, callback=callback)
+        assert [path.name for path in tmp_path.rglob("*")] == (["run", LOG] if is_there else [])
+    if is_there:
+        assert (folder / LOG).read_text() == "of an earlier run"
+    monkeypatch.undo()
+    train_run("transe", tiny, SHOTS, folder, settings=TRANSE)
+    assert load_run(folder, tiny)[1].method == "transe"
+
+
+def test_a_training_that_fails_after_a_checkpoint_can_be_resumed(tiny, tmp_path):
+    def fail(update):
+        if update.step == 8:
+            raise OSError("no space left")
+
+    settings = {**TRANSE, "checkpoint_every": 5}
+    with pytest.raises(OSError, match="no space left"):
+        train_run("transe", tiny, SHOTS, tmp_path / "run", settings=settings, callback=fail)
+    resumed = train_run("transe", tiny, SHOTS, tmp_path / "run", resume=True)
+    whole = train_run("transe", tiny, SHOTS, tmp_path / "whole", settings=settings)
+    np.testing.assert_array_equal(scores(resumed, tiny), scores(whole, tiny))
 
 
 def test_a_budget_is_kept_with_the_run(tiny, tmp_path):

@@ -4,6 +4,7 @@ import pytest
 
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.training.runs import (
+    CONFIG,
     VOCABULARY,
     RunConfig,
     load_config,
@@ -32,6 +33,13 @@ def test_a_run_of_a_method_that_was_renamed_still_loads_and_says_so(tiny, tmp_pa
 
 def test_a_folder_without_a_config_is_no_run(tmp_path):
     with pytest.raises(InputError, match="not a run"):
+        load_config(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "7", '{"method": "rscl", "width": 8}'])
+def test_what_does_not_describe_a_run_is_refused_by_what_it_needs(tmp_path, content):
+    (tmp_path / CONFIG).write_text(content)
+    with pytest.raises(InputError, match=f"{CONFIG}: does not describe a run: it needs command, commit, data"):
         load_config(tmp_path)
 
 

@@ -25,7 +25,7 @@ class Answer:
         name: the entity's name; `label` is what to show a person, `id` its number in the graph.
         score: the method's own score; comparable within one question only.
         confidence: how likely it is right; None where nothing is known about that.
-        is_known: whether the examples already say so.
+        is_known: whether the examples, or the graph's triples of the relation, already say so.
     """
 
     rank: int
@@ -49,6 +49,7 @@ class Answers(Tabular):
         rankings: the best answers for each of them.
         side: what the asked entities are, heads or tails of the relation.
         seconds: that it took.
+        relation: what the relation is called; empty if nobody said.
     """
 
     graph: KnowledgeGraph
@@ -56,6 +57,7 @@ class Answers(Tabular):
     rankings: tuple[Ranked, ...]
     side: Side = "head"
     seconds: float = 0.0
+    relation: str = ""
 
     def __len__(self) -> int:
         return len(self.asked)
@@ -76,11 +78,18 @@ class Answers(Tabular):
     def __str__(self) -> str:
         lines = []
         for entity, answers in zip(self.asked, self, strict=True):
-            lines.append(self.graph.entities.label(entity))
+            lines.append(self.title(entity))
             for answer in answers:
                 sure = "" if answer.confidence is None else f"  {answer.confidence:.0%}"
                 lines.append(f"  {answer.rank}. {answer.label}{sure}  ({answer.score:.3f})")
         return "\n".join(lines)
+
+    def title(self, entity: int) -> str:
+        """Return what was asked about an entity: its label or, if the relation has a name, the triple that is open."""
+        label = self.graph.entities.label(entity)
+        if not self.relation:
+            return label
+        return f"{label} — {self.relation} → ?" if self.side == "head" else f"? — {self.relation} → {label}"
 
     def to_arrow(self, ids: bool = False) -> pa.Table:
         """Return one row for each answer: head, head_label, rank, tail, tail_label, score, confidence, is_known.
@@ -95,7 +104,7 @@ class Answers(Tabular):
             ranking_document(self.graph, entity, ranked, self.side)
             for entity, ranked in zip(self.asked, self.rankings, strict=True)
         ]
-        return {"results": results, "seconds": round(self.seconds, 6)}
+        return {"relation": self.relation or None, "results": results, "seconds": round(self.seconds, 6)}
 
 
 def _answers_of(graph: KnowledgeGraph, ranked: Ranked) -> list[Answer]:

@@ -4,7 +4,10 @@ from typing import Any
 
 from tripleshot.answering.explanation import Explanation, WeightedNeighbor
 from tripleshot.answering.ranking import Ranked
+from tripleshot.answering.text import remarks
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.paths import Connection
+from tripleshot.methods.protocol import Reason
 
 Document = dict[str, Any]
 
@@ -44,33 +47,52 @@ def ranking_document(graph: KnowledgeGraph, asked: int, ranked: Ranked, side: st
 
 def explanation_document(explanation: Explanation) -> Document:
     """Return everything there is to say about one answer."""
-    graph = explanation.graph
+    graph, main = explanation.graph, explanation.main_reasons
     return {
-        "head": entity_document(graph, explanation.head),
-        "tail": entity_document(graph, explanation.tail),
+        **_pair_document(graph, explanation.head, explanation.tail),
+        "asked": explanation.asked_side,
+        "relation": explanation.relation,
         "score": explanation.score,
+        "summary": explanation.summary,
+        "reasons": [_reason_document(graph, reason, reason in main) for reason in explanation.reasons],
+        "remarks": remarks(explanation),
         "examples": [
             {
-                "head": entity_document(graph, example.head),
-                "tail": entity_document(graph, example.tail),
+                **_pair_document(graph, example.head, example.tail),
                 "global_weight": example.global_weight,
                 "local_weight": example.local_weight,
             }
             for example in explanation.examples
         ],
         "neighbors": [_neighbor_document(graph, neighbor) for neighbor in explanation.neighbors],
-        "connections": [
-            {
-                "relations": [relation_document(graph, relation) for relation in connection.relations],
-                "entities": [entity_document(graph, entity) for entity in connection.entities],
-            }
-            for connection in explanation.connections
-        ],
-        "reasons": [vars(reason) for reason in explanation.reasons],
+        "connections": [_path_document(graph, connection) for connection in explanation.connections],
         "text": str(explanation),
         "tokens": list(explanation.tokens),
         "attention": None if explanation.attention is None else explanation.attention.tolist(),
     }
+
+
+def _reason_document(graph: KnowledgeGraph, reason: Reason, is_main: bool) -> Document:
+    """Return a reason; the main ones are told and drawn."""
+    return {
+        "kind": reason.kind,
+        "text": reason.text,
+        "weight": reason.weight,
+        "is_main": is_main,
+        "paths": [_path_document(graph, path) for path in reason.paths],
+        "examples": [_pair_document(graph, *pair) for pair in reason.examples],
+    }
+
+
+def _path_document(graph: KnowledgeGraph, path: Connection) -> Document:
+    return {
+        "relations": [relation_document(graph, relation) for relation in path.relations],
+        "entities": [entity_document(graph, entity) for entity in path.entities],
+    }
+
+
+def _pair_document(graph: KnowledgeGraph, head: int, tail: int) -> Document:
+    return {"head": entity_document(graph, head), "tail": entity_document(graph, tail)}
 
 
 def _neighbor_document(graph: KnowledgeGraph, neighbor: WeightedNeighbor) -> Document:

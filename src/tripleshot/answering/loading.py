@@ -1,14 +1,46 @@
 """Runs on disk as predictors: what `train` and `Predictor.save` have written, found again without a trainer."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tripleshot.answering.predictor import DATA, Predictor
-from tripleshot.datasets.catalog import load_dataset
+from tripleshot.answering.predictor import DEFAULT_METHOD, Predictor
+from tripleshot.answering.sources import as_dataset, is_run
+from tripleshot.datasets.catalog import dataset_names, load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import load_calibration
+from tripleshot.graph.readers import Literals
 from tripleshot.methods import find_method
-from tripleshot.training.runs import RunConfig, load_config, require_known_names, restore_method
+from tripleshot.training.runs import DATA, RunConfig, load_config, require_known_names, restore_method
+
+SAY_WHERE = "say where it is now: --data on the command line, data=... in Python"
+
+
+def open_predictor(
+    source: str,
+    method: str | None = None,
+    data: str | None = None,
+    device: str = "cpu",
+    columns: Sequence[str] | None = None,
+    literals: Literals = "skip",
+) -> Predictor:
+    """Return what answers from a run, or from every triple of a file, a dataset's folder or a name of the catalog.
+
+    Args:
+        source: what is asked.
+        method: of a source that is no run, one that needs no training; None takes the default.
+        data: of a run, its dataset, if it is no longer where it was.
+        device: where to compute.
+        columns: of a file of triples, those of head, relation and tail, as in `read_graph`.
+        literals: of a file, whether RDF literals are left out or become entities.
+    """
+    if is_run(source):
+        if method is not None or columns is not None:
+            raise InputError(f"{source}: a run has its own method and data; leave out --method and --columns")
+        return load(source, data, device)
+    if data is not None:
+        raise InputError(f"{source}: is no run; --data says where the dataset of a run is")
+    return Predictor(as_dataset(source, columns, literals), method or DEFAULT_METHOD, device=device)
 
 
 def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:
@@ -21,21 +53,43 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
     """
     folder = Path(folder)
     config = load_config(folder)
-    dataset = data if isinstance(data, FewShotDataset) else _find_dataset(folder, config, data)
+    if isinstance(data, FewShotDataset):
+        dataset = data
+    else:
+        dataset = load_dataset(data) if data is not None else _find_dataset(folder, config)
     if find_method(config.method).learns:
         require_known_names(config, dataset, folder)
     method = restore_method(config, folder, dataset, device)
     return Predictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
 
 
-def _find_dataset(folder: Path, config: RunConfig, data: str | Path | None) -> FewShotDataset:
-    own = folder / DATA
-    if data is None and own.exists():
-        return load_dataset(str(own))
-    try:
-        return load_dataset(str(data or config.data))
-    except InputError as error:
-        if data is not None:
-            raise
-        hint = "say where it is now: data=... in Python, --data on the command line"
-        raise InputError(f"{error}; if the run's dataset has moved, {hint}") from None
+def _find_dataset(folder: Path, config: RunConfig) -> FewShotDataset:
+    """Look for a run's dataset where it may be, and take none that has changed."""
+    problems = []
+    for place in _places(folder, config):
+        try:
+            dataset = load_dataset(place)
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        if dataset.content_hash == config.data_hash:
+            return dataset
+        problems.append(f"{place}: has changed since {folder} was trained on it")
+    missing = f"{config.data or config.dataset}: no such file, folder or dataset; if it has moved"
+    about = f"{problems[0]}; to ask it as it is now, or another copy" if problems else missing
+    raise InputError(f"{about}, {SAY_WHERE}")
+
+
+def _places(folder: Path, config: RunConfig) -> Iterator[str | Path]:
+    """Give the places of a run's dataset that are there: in the run, where it was, beside the run, in the catalog."""
+    own, names = folder / DATA, dataset_names()
+    if own.exists():
+        yield own
+    if config.data in names:
+        yield config.data
+        return
+    for path in (config.data and Path(config.data), config.data_from_run and folder / config.data_from_run):
+        if path and path.exists():
+            yield path
+    if config.dataset in names:
+        yield config.dataset

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tripleshot.answering.predictor import DATA, DEFAULT_SHOTS, Predictor
+from tripleshot.answering.predictor import DEFAULT_SHOTS, Predictor
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.methods import check_setting_names, create_method, find_method
@@ -26,6 +26,7 @@ def train(
     preset: str = "fast",
     settings: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
+    with_graph: bool = False,
     resume: bool = False,
     device: str = "cpu",
     callback: TrainingCallback | None = None,
@@ -43,6 +44,7 @@ def train(
         preset: where settings start from.
         settings: single settings in place of the preset's.
         folder: where the run is kept, with checkpoints to resume from; None keeps it in memory until `save`.
+        with_graph: keep the dataset in the folder, too, so that the run can be given away. One in memory always is.
         resume: go on with the run in the folder, with its own method, settings, shots and budget.
         device: where to compute.
         callback: is told about every step, and then about every query that is calibrated on.
@@ -58,13 +60,12 @@ def train(
             fit(trained, data, shots, budget=seconds, callback=callback, watch=watch)
         else:
             about = {"data": source, "settings": chosen, "device": device, "resume": resume, "budget": seconds}
+            about["with_graph"] = with_graph or not source
             trained = train_run(method, data, shots, kept, **about, callback=callback, watch=watch)
             config = load_config(kept)
             method, shots = config.method, config.shots
         if rank() != 0:
             return Predictor.of(data, trained, method, shots, device=device)
-        if kept is not None and not source:
-            data.save(kept / DATA, overwrite=True)
         calibration = calibrate_run(trained, data, shots, kept, _progress_of(callback), watch)
     return Predictor.of(data, trained, method, shots, calibration, device)
 

@@ -1,4 +1,7 @@
-"""The paper's two pictures of an answer: the attention map of the global encoder, and the weighted direct neighbors."""
+"""The paper's two pictures of an answer: the attention map of the global encoder, and the weighted direct neighbors.
+
+`reason_plots` draws the reasons of a method that gives some.
+"""
 
 import re
 import textwrap
@@ -12,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.text import Text
 
-from tripleshot.answering.explanation import NEW_RELATION, Explanation, Side, WeightedNeighbor
+from tripleshot.answering.explanation import Explanation, Side, WeightedNeighbor
 from tripleshot.atomic import write_figure
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -46,13 +49,13 @@ def draw_attention(explanation: Explanation, path: Path) -> None:
     axes.set_xlabel("looked at")
     axes.set_ylabel("looking")
     axes.tick_params(length=0)
-    first = 2 * sum(neighbor.side == "head" for neighbor in explanation.neighbors)
+    first = 2 * sum(neighbor.side == explanation.asked_side for neighbor in explanation.neighbors)
     for ticks in (axes.get_xticklabels(), axes.get_yticklabels()):
         _mark_triple(ticks, first)
     for edge in (first - 0.5, first + 2.5):
         axes.axhline(edge, color=PALE, linewidth=0.6)
         axes.axvline(edge, color=PALE, linewidth=0.6)
-    axes.set_title(_title(explanation), fontsize=10, parse_math=False)
+    axes.set_title(title_of(explanation), fontsize=10, parse_math=False)
     write_figure(figure, path)
 
 
@@ -66,12 +69,12 @@ def draw_neighbors(explanation: Explanation, path: Path) -> None:
     middle = height / 2
     places: dict[Side, tuple[float, float]] = {"head": (width / 2 - 1.7, middle), "tail": (width / 2 + 1.7, middle)}
     axes.plot(*zip(*places.values(), strict=True), color=PALE, linewidth=1.2, linestyle=(0, (4, 3)), zorder=0)
-    _write(axes, width / 2, middle + 0.12, NEW_RELATION, fontsize=7.5, color=PALE)
+    write_line(axes, width / 2, middle + 0.12, shorten(explanation.relation), fontsize=7.5, color=PALE)
     for side, entity in (("head", explanation.head), ("tail", explanation.tail)):
-        box = _write_center(axes, explanation.graph.entities.label(entity), places[side], SIDE_COLORS[side])
+        box = write_box(axes, explanation.graph.entities.label(entity), places[side], SIDE_COLORS[side])
         _fan_out(axes, explanation, explanation.graph, side, places[side], box)
-    _write(axes, width / 2, height - 0.2, _title(explanation), fontsize=11)
-    _write(axes, width / 2, 0.2, _caption(explanation), fontsize=7.5, color=PALE)
+    write_line(axes, width / 2, height - 0.2, title_of(explanation), fontsize=11)
+    write_line(axes, width / 2, 0.2, _caption(explanation), fontsize=7.5, color=PALE)
     write_figure(figure, path)
 
 
@@ -110,9 +113,9 @@ def _fan_out(
         _draw_edge(axes, graph, neighbor, box, (center, (x, y)), strength)
         _write_neighbor(axes, graph, neighbor, (x + 0.12 * outwards, y), align)
     if rest:
-        _write(axes, *places[-1], f"and {rest} more", align, color=PALE)
+        write_line(axes, *places[-1], f"and {rest} more", align, color=PALE)
     if not drawn:
-        _write(axes, center[0] + 1.5 * outwards, center[1], "no neighbors", align, color=PALE)
+        write_line(axes, center[0] + 1.5 * outwards, center[1], "no neighbors", align, color=PALE)
 
 
 def _draw_edge(
@@ -152,25 +155,25 @@ def _write_neighbor(
     relation = shorten(graph.relations.label(graph.base(neighbor.relation)), 36)
     above = 1 if graph.is_inverse(neighbor.relation) else -1
     x, y = place
-    _write(axes, x, y + 0.085 * above, entity, align)
-    _write(axes, x, y - 0.085 * above, relation, align, fontsize=7.5, color=PALE)
+    write_line(axes, x, y + 0.085 * above, entity, align)
+    write_line(axes, x, y - 0.085 * above, relation, align, fontsize=7.5, color=PALE)
 
 
-def _write_center(axes: Axes, label: str, place: tuple[float, float], color: str) -> Patch:
+def write_box(axes: Axes, label: str, place: tuple[float, float], color: str, fontsize: float = 10) -> Patch:
     """Write a name in a box, below the arrows: they end at the box, and its size is known once it is drawn."""
     name = AFTER_MARK.sub(BREAK, shorten(without_namespaces(label, 24), 32))
     lines = textwrap.wrap(name, 14, replace_whitespace=False)
     text = axes.text(
-        *place, "\n".join(lines).replace(BREAK, ""), ha="center", va="center", fontsize=10, color=INK, zorder=1
+        *place, "\n".join(lines).replace(BREAK, ""), ha="center", va="center", fontsize=fontsize, color=INK, zorder=1
     )
     text.set_parse_math(False)
-    text.set_bbox({"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": color, "linewidth": 1.6})
+    text.set_bbox({"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": color, "linewidth": 1.6})
     box = text.get_bbox_patch()
     assert box is not None
     return box
 
 
-def _write(
+def write_line(
     axes: Axes, x: float, y: float, label: str, align: Align = "center", fontsize: float = 9, color: str = INK
 ) -> None:
     """Write one line as it is: a dollar sign in a name starts no formula."""
@@ -193,7 +196,8 @@ def _caption(explanation: Explanation) -> str:
     return "the method weighs no neighbors"
 
 
-def _title(explanation: Explanation) -> str:
+def title_of(explanation: Explanation) -> str:
+    """Name head and tail."""
     graph = explanation.graph
     head, tail = (shorten(graph.entities.label(entity)) for entity in (explanation.head, explanation.tail))
     return f"{head} → {tail}"

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -15,25 +14,31 @@ import pyarrow as pa
 
 from tripleshot.answering.answers import Answers, as_batch
 from tripleshot.answering.examples import Reference, read_examples
-from tripleshot.answering.explanation import Explanation, Side, explain
+from tripleshot.answering.explaining import explain
+from tripleshot.answering.explanation import Explanation, Side
+from tripleshot.answering.questions import (
+    Question,
+    as_support,
+    find_asked,
+    hide_relation,
+    make_question,
+)
 from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates, rank_tails
+from tripleshot.answering.sources import as_dataset, create_ready, put_on
 from tripleshot.arrays import FloatArray, IntArray
-from tripleshot.datasets import catalog
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import Calibration, save_calibration
 from tripleshot.evaluation.results import command, commit
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.readers import read_graph
 from tripleshot.graph.search import NameIndex
 from tripleshot.graph.types import with_types_from_names
-from tripleshot.methods import create_method, find_method, settings_of
+from tripleshot.methods import settings_of
 from tripleshot.methods.protocol import Method
-from tripleshot.methods.trainable import TrainableMethod, TrainedNames, TrainedWeights
-from tripleshot.training.runs import CONFIG, RunConfig, save_config, save_names
+from tripleshot.methods.trainable import TrainableMethod
+from tripleshot.training.runs import CONFIG, DATA, RunConfig, save_config, save_names
 
 HEADS_PER_BATCH = 32
-DATA = "data"  # the dataset inside a saved run, so that it can be given away
 DEFAULT_METHOD = "evidence"
 DEFAULT_SHOTS = 5
 
@@ -57,6 +62,8 @@ class Predictor:
         device: where the method computes.
     """
 
+    _last_relation: "tuple[str, Predictor] | None" = None  # the one asked about last is likely to be asked about again
+
     def __init__(
         self,
         data: Any,  # noqa: ANN401 (a graph, a dataset, or anything that read_graph takes)
@@ -69,27 +76,27 @@ class Predictor:
         """Prepare a method for a graph.
 
         Args:
-            data: a graph, of which every triple counts; a dataset, whose background graph is asked; the name of a
-                dataset of the catalog; or whatever `read_graph` reads.
+            data: what is asked, and every triple of it counts: a graph, or whatever `read_graph` reads; the folder of a
+                dataset or its name in the catalog. Of a dataset in memory the background graph is asked, to measure.
             method: the name of one that needs no training, a method of your own, or something trained: what `train`
                 and `load` return. Trained weights find the entities of another graph by their names.
             shots: how many examples will be given, for a method that has to know.
             device: where to compute.
             calibration: turns scores into confidence; by default that of what was trained.
         """
-        self.dataset = _as_dataset(data)
+        self.dataset = as_dataset(data)
         trained = method if isinstance(method, Predictor) else None
         self.device = device
         self.shots = shots if shots is not None else (trained.shots if trained else DEFAULT_SHOTS)
         check_shots(self.shots)
         self.calibration = calibration or (trained.calibration if trained else None)
         if isinstance(method, str):
-            self.name, self.method = method, _create(method, device)
+            self.name, self.method = method, create_ready(method, device)
             self.method.prepare(self.dataset, self.shots)
         else:
             given = method.method if isinstance(method, Predictor) else method
             self.name = method.name if isinstance(method, Predictor) else type(given).__name__
-            self.method = _on_dataset(given, self.dataset, self.shots, device)
+            self.method = put_on(given, self.dataset, self.shots, device)
 
     @classmethod
     def of(
@@ -124,7 +131,8 @@ class Predictor:
         self,
         heads: Reference | Iterable[Reference] | None = None,
         *,
-        examples: Any,  # noqa: ANN401 (pairs, a data frame or a file)
+        examples: Any = None,  # noqa: ANN401 (pairs, a data frame or a file)
+        relation: str | None = None,
         tails: Reference | Iterable[Reference] | None = None,
         k: int = 10,
         candidates: Candidates | str | Sequence[str] = "open",
@@ -135,42 +143,84 @@ class Predictor:
         Args:
             heads: the entities asked about, by name, label or id; (head, relation, ?) is answered.
             examples: pairs of head and tail that stand in the relation: a list, a data frame or a file.
+            relation: what it is called. If the graph has it, its triples are not looked at, what they say is known, and
+                without examples some of them are the examples.
             tails: in place of heads; (?, relation, tail) is answered.
             k: how many answers for each.
             candidates: what could be an answer: `open`, what could stand where the examples' answers stand; `all`
                 entities; or the names of types.
-            include_known: also rank what the examples already say.
+            include_known: also rank what is already known.
         """
         started = time.perf_counter()
-        side, asked = self._asked(heads, tails)
-        support = self.support(examples, side)
-        pool = self.candidates(support, candidates)
-        rankings = tuple(self.rank(support, entity, pool, k, include_known) for entity in asked)
-        return Answers(self.graph, tuple(asked), rankings, side, time.perf_counter() - started)
+        side, asked = find_asked(self, heads, tails)
+        question = self.question(examples, relation, side)
+        pool = self._pool(question, candidates)
+        rankings = tuple(self._rank(question, entity, pool, k, include_known) for entity in asked)
+        seconds = time.perf_counter() - started
+        return Answers(self.graph, tuple(asked), rankings, side, seconds, question.relation)
 
     def predict_batches(
         self,
         heads: Reference | Iterable[Reference] | None = None,
         *,
-        examples: Any,  # noqa: ANN401 (as in predict)
+        examples: Any = None,  # noqa: ANN401 (as in predict)
+        relation: str | None = None,
         tails: Reference | Iterable[Reference] | None = None,
         k: int = 10,
         candidates: Candidates | str | Sequence[str] = "open",
         include_known: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Answer as `predict` does, for any number of entities: a few at a time, as record batches."""
-        side, asked = self._asked(heads, tails)
-        support = self.support(examples, side)
-        pool = self.candidates(support, candidates)
+        side, asked = find_asked(self, heads, tails)
+        question = self.question(examples, relation, side)
+        pool = self._pool(question, candidates)
         remaining = iter(asked)
         while some := list(islice(remaining, HEADS_PER_BATCH)):
-            yield as_batch(
-                self.graph, some, [self.rank(support, entity, pool, k, include_known) for entity in some], side
-            )
+            rankings = [self._rank(question, entity, pool, k, include_known) for entity in some]
+            yield as_batch(self.graph, some, rankings, side)
 
-    def explain(self, head: Reference, tail: Reference, *, examples: Any) -> Explanation:  # noqa: ANN401
-        """Say what carried an answer: print it, or `plot` it."""
-        return explain(self.method, self.support(examples), self.resolve(head), self.resolve(tail))
+    def explain(
+        self,
+        head: Reference,
+        tail: Reference,
+        *,
+        examples: Any = None,  # noqa: ANN401 (as in predict)
+        asked_side: Side = "head",
+        relation: str | None = None,
+    ) -> Explanation:
+        """Say what carried an answer: print it, or `plot` it.
+
+        Args:
+            head: of the relation; `tail` its tail.
+            tail: see `head`.
+            examples: as in `predict`.
+            asked_side: "tail" where the tail was asked about, and the head is the answer.
+            relation: as in `predict`.
+        """
+        question = self.question(examples, relation, asked_side)
+        ends, pairs = (self.resolve(head), self.resolve(tail)), as_support(question.support, asked_side)
+        about = {"asked_side": asked_side, "relation": question.relation or None}
+        return explain(question.predictor.method, pairs, *ends, **about)
+
+    def question(self, examples: Any, relation: str | None = None, side: Side = "head") -> Question:  # noqa: ANN401
+        """Return what is asked in ids, and who answers it; examples and relation are as `predict` takes them."""
+        return make_question(self, examples, relation, side)
+
+    def without_relation(self, name: str) -> "Predictor":
+        """Return a predictor that sees nothing of a relation, given by its name."""
+        last = self._last_relation
+        if last is None or last[0] != name:
+            self._last_relation = last = name, self._on(hide_relation(self.dataset, name))
+        return last[1]
+
+    def _pool(self, question: Question, chosen: Candidates | str | Sequence[str]) -> IntArray:
+        """Return the candidates of a question; what is an answer to some question about the relation is one of them."""
+        pool = self.candidates(question.support, chosen, question.side)
+        return np.union1d(pool, question.known[:, 1]) if chosen == "open" else pool
+
+    def _rank(self, question: Question, entity: int, pool: IntArray, k: int, include_known: bool) -> Ranked:
+        method = question.predictor.method
+        return rank_tails(method, question.support, entity, pool, k, include_known, self.calibration, question.known)
 
     def with_triples(self, triples: Iterable[tuple[str, str, str]]) -> "Predictor":
         """Return a predictor that knows more triples, given by name, also of new entities; nothing is trained.
@@ -179,15 +229,17 @@ class Predictor:
         neighbors. A new entity has the type that its name begins with (`city/lisbon`), if the graph has that type.
         """
         background = self.dataset.graph
-        return self._on(with_types_from_names(background.with_triples(triples), background.num_entities))
+        grown = background.with_triples(triples)
+        labels = {task.name: task.label for _, task in self.dataset.all_tasks() if task.label}
+        graph = with_types_from_names(grown, background.num_entities).with_relation_labels(labels)
+        return self._on(replace(self.dataset, graph=graph))
 
     def without_triples(self, triples: Iterable[tuple[str, str, str]]) -> "Predictor":
         """Return a predictor that does not know some triples, given by name; one that is not there is an error."""
-        return self._on(self.dataset.graph.without_triples(triples))
+        return self._on(replace(self.dataset, graph=self.dataset.graph.without_triples(triples)))
 
-    def _on(self, graph: KnowledgeGraph) -> "Predictor":
-        dataset = replace(self.dataset, graph=graph)
-        method = _on_dataset(self.method, dataset, self.shots, self.device)
+    def _on(self, dataset: FewShotDataset) -> "Predictor":
+        method = put_on(self.method, dataset, self.shots, self.device)
         return Predictor.of(dataset, method, self.name, self.shots, self.calibration, self.device)
 
     def save(self, folder: str | Path) -> None:
@@ -213,14 +265,16 @@ class Predictor:
     def support(self, examples: Any, side: Side = "head") -> npt.NDArray[np.int64]:  # noqa: ANN401
         """Return examples as ids, shape (K, 2): the entity that is asked about first, then the answer."""
         pairs = [(self.resolve(head), self.resolve(tail)) for head, tail in read_examples(examples)]
-        return np.array(pairs if side == "head" else [pair[::-1] for pair in pairs], dtype=np.int64)
+        return as_support(np.array(pairs, dtype=np.int64), side)
 
-    def candidates(self, support: IntArray, chosen: Candidates | str | Sequence[str] = "open") -> IntArray:
+    def candidates(
+        self, support: IntArray, chosen: Candidates | str | Sequence[str] = "open", side: Side = "head"
+    ) -> IntArray:
         """Return, sorted, the entities that could be an answer."""
         kinds: Candidates = "open" if chosen == "open" else "all" if chosen == "all" else ()
         if kinds == ():
             kinds = (chosen,) if isinstance(chosen, str) else tuple(chosen)
-        return choose_candidates(self.dataset.graph, support, kinds)
+        return choose_candidates(self.dataset.graph, support, kinds, asks_for_heads=side == "tail")
 
     def rank(self, support: IntArray, head: int, pool: IntArray, k: int = 10, include_known: bool = False) -> Ranked:
         """Rank a pool of candidates for one entity, all of them ids."""
@@ -229,42 +283,3 @@ class Predictor:
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails, higher is better, all of them ids; so a predictor can be evaluated like a method."""
         return self.method.score(support, head, np.asarray(tails))
-
-    def _asked(
-        self, heads: Reference | Iterable[Reference] | None, tails: Reference | Iterable[Reference] | None
-    ) -> tuple[Side, list[int]]:
-        if (heads is None) == (tails is None):
-            raise InputError("give the heads or the tails that are asked about, and not both")
-        side, given = ("head", heads) if heads is not None else ("tail", tails)
-        assert given is not None
-        asked = [self.resolve(entity) for entity in ([given] if isinstance(given, str | int) else given)]
-        if not asked:
-            raise InputError(f"{side}s: give at least one entity to ask about")
-        return side, asked
-
-
-def _as_dataset(data: Any) -> FewShotDataset:  # noqa: ANN401 (as in Predictor)
-    if isinstance(data, FewShotDataset):
-        return data
-    if isinstance(data, str) and data in catalog.dataset_names():
-        return catalog.load_dataset(data)
-    graph = data if isinstance(data, KnowledgeGraph) else read_graph(data)
-    return FewShotDataset("graph", graph, (), (), ())
-
-
-def _create(name: str, device: str) -> Method:
-    if find_method(name).learns:
-        raise InputError(f"{name} has to learn first: Predictor(graph, train({name!r}, dataset))")
-    return create_method(name, device=device)
-
-
-def _on_dataset(method: Method, dataset: FewShotDataset, shots: int, device: str) -> Method:
-    """Return a method like the given one for another dataset: with its weights, or prepared anew."""
-    if not isinstance(method, TrainableMethod):
-        fresh = copy(method)
-        fresh.prepare(dataset, shots)
-        return fresh
-    names = TrainedNames(method.graph.entities, method.graph.relations)
-    fresh = type(method)(method.settings, device)
-    fresh.restore(dataset, TrainedWeights.of(method.state(), names, f"the trained {type(method).__name__}"))
-    return fresh

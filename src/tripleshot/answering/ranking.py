@@ -33,10 +33,22 @@ class Ranked:
     num_candidates: int
 
 
-def choose_candidates(graph: KnowledgeGraph, support: IntArray, chosen: Candidates = "open") -> IntArray:
-    """Return, sorted, the entities that could be an answer."""
+def choose_candidates(
+    graph: KnowledgeGraph, support: IntArray, chosen: Candidates = "open", asks_for_heads: bool = False
+) -> IntArray:
+    """Return, sorted, the entities that could be an answer.
+
+    Args:
+        graph: that is asked.
+        support: shape (K, 2), examples: the entity that is asked about first, then the answer.
+        chosen: what could be an answer.
+        asks_for_heads: answers are heads of the relation. Without types they are what stands at the beginning of the
+            relations that the examples' answers are heads of, as tails are what stands at the end of others.
+    """
     if not len(support):
         raise InputError("give at least one example of the relation")
+    if chosen == "open" and graph.types is None:
+        return _at_the_same_places(graph, support[:, 1], asks_for_heads)
     if chosen == "open":
         return candidates_like(graph, support[:, 1])
     if chosen == "all":
@@ -49,6 +61,25 @@ def choose_candidates(graph: KnowledgeGraph, support: IntArray, chosen: Candidat
     return graph.types.members(np.array([graph.types.names.index(name) for name in chosen], dtype=np.int64))
 
 
+def _at_the_same_places(graph: KnowledgeGraph, answers: IntArray, asks_for_heads: bool) -> IntArray:
+    """Return what stands at the same end of the same relations as one of the answers.
+
+    An answer that never stands at that end counts for the relations that it is at the other end of: otherwise nothing
+    but the answers of the examples could be an answer.
+    """
+    offsets, relations = graph.adjacency.offsets, graph.adjacency.relations
+    chosen = set()
+    for answer in np.unique(answers).tolist():
+        edges = np.unique(relations[offsets[answer] : offsets[answer + 1]])
+        is_usual = graph.is_inverse(edges) != asks_for_heads  # an inverse edge leaves a tail
+        chosen.update((edges[is_usual] if is_usual.any() else edges).tolist())
+    is_tail_of, is_head_of = (np.zeros(max(graph.num_relations, 1), dtype=bool) for _ in range(2))
+    for relation in chosen:
+        (is_tail_of if graph.is_inverse(relation) else is_head_of)[graph.base(relation)] = True
+    tails, heads = graph.tail_ids[is_tail_of[graph.relation_ids]], graph.head_ids[is_head_of[graph.relation_ids]]
+    return np.unique(np.concatenate([answers.astype(np.int32), tails, heads]))
+
+
 def rank_tails(
     method: Scorer,
     support: IntArray,
@@ -57,17 +88,20 @@ def rank_tails(
     k: int,
     include_known: bool = False,
     calibration: Calibration | None = None,
+    known: IntArray | None = None,
 ) -> Ranked:
     """Score a pool of candidates and keep the best.
 
-    Confidence is a matter of the candidates that are not known yet; what the examples say is certain.
+    Confidence is a matter of the candidates that are not known yet; what is known is certain: the pairs of `known`,
+    shape (n, 2), or what the examples say.
     """
     if k < 1:
         raise InputError(f"k: expected one answer or more, found {k}")
-    tails = exclude_known(support, head, pool)
+    known = support if known is None else known
+    tails = exclude_known(known, head, pool)
     num_unknown = len(tails)
     if include_known:
-        said = np.unique(support[support[:, 0] == head, 1])
+        said = np.unique(known[known[:, 0] == head, 1])
         tails = np.concatenate([tails, said[np.isin(said, pool)]])
     scores = method.score(support, head, tails)
     best = _best(scores, k)

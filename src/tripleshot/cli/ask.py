@@ -1,9 +1,9 @@
 """`tripleshot ask`."""
 
 import json as json_text
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
@@ -12,29 +12,32 @@ from rich.table import Table
 
 from tripleshot.answering.answers import Answer, Answers, write_answers
 from tripleshot.answering.examples import Pair, read_examples, read_references
-from tripleshot.answering.explanation import Explanation
-from tripleshot.answering.loading import load
+from tripleshot.answering.explanation import Explanation, Side
+from tripleshot.answering.loading import open_predictor
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates
 from tripleshot.cli.display import console, hint, progress_bar
 from tripleshot.cli.messages import printable
 from tripleshot.errors import InputError
-from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.readers import read_graph
+from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.tables import check_suffix
 
 Several = Annotated[list[str] | None, Parameter(negative=())]
+Files = Annotated[list[Path] | None, Parameter(negative=())]
 Flag = Annotated[bool, Parameter(negative=())]
 BAR = 10
 
 
 def ask_command(
-    run: Path,
+    source: str,
     *,
     pairs: Annotated[list[str] | None, Parameter(name="--example", negative=())] = None,
     pairs_file: Annotated[Path | None, Parameter(name="--examples")] = None,
+    relation: str | None = None,
     head: Several = None,
     heads: Path | None = None,
+    tail: Several = None,
+    tails: Path | None = None,
     top: PositiveInt = 10,
     candidates: Several = None,
     with_known: Flag = False,
@@ -42,69 +45,107 @@ def ask_command(
     picture: Path | None = None,
     json: Flag = False,
     out: Path | None = None,
-    add: Annotated[list[Path] | None, Parameter(negative=())] = None,
+    add: Files = None,
+    remove: Files = None,
+    columns: tuple[str, str, str] | None = None,
+    literals: Literals = "skip",
+    method: str | None = None,
     data: str | None = None,
     device: str = "cpu",
 ) -> None:
-    """Answer questions about a new relation from a few examples of it.
+    """Answer questions about a relation from a few examples of it. Nothing is trained.
 
-    On which sea does Baku lie?
+    On which sea does Baku lie? A graph in a file, and examples of a relation that it does not have:
 
-    `tripleshot ask RUN --example "Barcelona | Mediterranean Sea" --example "Mumbai | Arabian Sea" --head Baku`
+    `tripleshot ask my-graph.tsv --example "Barcelona | Mediterranean Sea" --example "Mumbai | Arabian Sea" --head Baku`
+
+    What could Italy border that the graph does not say? A relation of the graph, whose triples are the examples:
+
+    `tripleshot ask my-graph.tsv --relation borders --head Italy`
+
+    Which cities lie on the Black Sea? Heads in place of tails, with reasons:
+
+    `tripleshot ask my-graph.tsv --example "Barcelona | Mediterranean Sea" --tail "Black Sea" --explain`
 
     Entities are given by name, by label or by id (`#12`); an unknown one suggests the nearest.
 
     Parameters
     ----------
-    run
-        A folder that `tripleshot train` has written.
+    source
+        What is asked: a file of triples (CSV, TSV, Turtle, N-Triples, Parquet, also compressed), a dataset's folder or
+        its name in the catalog, of which every triple counts, or a folder that `tripleshot train` has written.
     pairs
         One example of the relation, "HEAD | TAIL"; give several.
     pairs_file
         Or a file of examples: head, tab, tail on each line.
+    relation
+        What the relation is called. If the graph has it, up to ten of its triples are the examples unless you give
+        others; its triples are not looked at, and what they say is left out of the answers.
     head
-        An entity to ask about; may be given several times.
+        An entity to ask about: which tails belong to it? May be given several times.
     heads
+        Or a file with one on each line.
+    tail
+        Or the other way round: which heads belong to it? May be given several times.
+    tails
         Or a file with one on each line.
     top
         How many answers to each question.
     candidates
-        What could be an answer: `open`, entities of the same types as the examples' tails; `all` entities; or the name
-        of a type, also several times.
+        What could be an answer: `open`, entities like the answers of the examples; `all` entities; or the name of a
+        type, also several times.
     with_known
-        Rank also what the examples already say about the head.
+        Rank also what is known already, from the examples or from the graph's triples of the relation.
     explain
         Say what carried the best answer.
     picture
-        Draw what carried the best answer: FILE-attention.png and FILE-neighbors.png for FILE.png.
+        Draw what carried the best answer: FILE-reasons.png for FILE.png, or FILE-neighbors.png and FILE-attention.png.
     json
         Print one JSON object.
     out
-        Write the answers to this .parquet, .tsv or .csv file, however many heads there are.
+        Write the answers to this .parquet, .tsv or .csv file, however many questions there are.
     add
-        Triples that the graph did not have, also about new entities, in any format that can be read; give several.
+        A file of triples that the graph does not have, also about new entities; may be given several times.
+    remove
+        A file of triples to leave out; may be given several times.
+    columns
+        Names of the head, relation and tail columns of a file, where they are not the usual ones.
+    literals
+        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
+    method
+        What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
     data
-        The run's dataset, if it is no longer where it was.
+        The dataset of a run, if it is no longer where it was.
     device
         cpu, cuda, cuda:1, mps, ...
     """
-    examples: list[Pair] = [*map(_split, pairs or []), *(read_examples(pairs_file) if pairs_file else [])]
-    asked = [*(head or []), *(read_references(heads) if heads else [])]
-    if not examples or not asked:
-        raise InputError('say what to ask: --example "HEAD | TAIL" or --examples FILE, and --head NAME or --heads FILE')
+    examples: list[Pair] | None = [
+        *map(_split, pairs or []),
+        *(read_examples(pairs_file) if pairs_file else []),
+    ] or None
+    side, asked = _asked(_all_of(head, heads), _all_of(tail, tails))
+    if examples is None and relation is None:
+        raise InputError(
+            'give examples of the relation, --example "HEAD | TAIL" or --examples FILE, or --relation with the name of '
+            "one that the graph has"
+        )
     if out:
         check_suffix(out)
-    predictor = load(run, data, device)
+    predictor = open_predictor(source, method, data, device, columns, literals)
     for file in add or ():
         predictor = predictor.with_triples(read_graph(file).triples())
-    asking = {"examples": examples, "k": top, "candidates": _candidates(candidates), "include_known": with_known}
+    for file in remove or ():
+        predictor = predictor.without_triples(read_graph(file).triples())
+    about: dict[str, Any] = {"examples": examples, "relation": relation}
+    choices: dict[str, Any] = {"k": top, "candidates": _candidates(candidates), "include_known": with_known}
+    asking: dict[str, Any] = {f"{side}s": asked, **about, **choices}
     if out:
         with progress_bar("answering") as progress:
-            write_answers(predictor.predict_batches(asked, **asking), out, lambda done: progress(done, len(asked)))
-        hint(f"{len(asked):,} heads asked about; the answers are in {out}")
+            write_answers(predictor.predict_batches(**asking), out, lambda done: progress(done, len(asked)))
+        hint(f"{len(asked):,} {side}{'s' * (len(asked) != 1)} asked about; the answers are in {out}")
         return
-    answers = predictor.predict(asked, **asking)
-    explanations = _explain_best(predictor, answers, examples) if explain or picture else []
+    answers = predictor.predict(**asking)
+    explanations = _explain_best(predictor, answers, about) if explain or picture else []
     if json:
         document = answers.to_dict()
         for result, explanation in zip(document["results"], explanations, strict=False):
@@ -116,29 +157,42 @@ def ask_command(
         _draw(explanations[0], picture)
 
 
-def _explain_best(predictor: Predictor, answers: Answers, examples: list[Pair]) -> list[Explanation | None]:
-    """Explain the best answer for each head; None where there is no answer."""
-    return [
-        predictor.explain(head, found[0].id, examples=examples) if found else None
-        for head, found in zip(answers.asked, answers, strict=True)
-    ]
+def _all_of(given: list[str] | None, file: Path | None) -> list[str]:
+    return [*(given or []), *(read_references(file) if file else [])]
+
+
+def _asked(heads: list[str], tails: list[str]) -> tuple[Side, list[str]]:
+    """Return on which side of the relation the entities are that are asked about."""
+    if bool(heads) == bool(tails):
+        both = "ask about heads or about tails, not both" if heads else "say what to ask about"
+        raise InputError(f"{both}: --head NAME or --heads FILE, or --tail NAME or --tails FILE for which heads")
+    return ("head", heads) if heads else ("tail", tails)
+
+
+def _explain_best(predictor: Predictor, answers: Answers, about: Mapping[str, Any]) -> list[Explanation | None]:
+    """Explain the best answer to each question; None where there is no answer."""
+    explanations: list[Explanation | None] = []
+    for entity, found in zip(answers.asked, answers, strict=True):
+        pair = (entity, found[0].id) if found else None
+        if pair and answers.side == "tail":
+            pair = pair[::-1]
+        explanations.append(predictor.explain(*pair, **about, asked_side=answers.side) if pair else None)
+    return explanations
 
 
 def show_answers(answers: Answers, explanations: Sequence[Explanation | None] = ()) -> None:
     """Print a table for each entity that was asked about, and what carried its best answer."""
-    for place, (head, found) in enumerate(zip(answers.asked, answers, strict=True)):
-        console.print(_answers_table(answers.graph, head, found))
+    for place, (entity, found) in enumerate(zip(answers.asked, answers, strict=True)):
+        console.print(printable(answers.title(entity)), style="italic", markup=False, soft_wrap=True)
+        console.print(_answers_table(found))
         if place < len(explanations) and explanations[place] is not None:
             console.print(printable(str(explanations[place])), markup=False)
-    if all(one.confidence is None for found in answers for one in found):
-        hint("no confidence: it takes two valid tasks, and a run that was trained to its end")
 
 
 def _draw(explanation: Explanation, picture: Path) -> None:
-    """Draw what carried an answer: its neighbors and, where the method has any, its attention."""
-    explanation.plot(picture.with_stem(f"{picture.stem}-neighbors"))
-    if explanation.attention is not None:
-        explanation.plot(picture.with_stem(f"{picture.stem}-attention"), kind="attention")
+    """Draw what carried an answer, each kind of picture into a file of its own."""
+    for kind in explanation.plot_kinds:
+        explanation.plot(picture.with_stem(f"{picture.stem}-{kind}"), kind)
 
 
 def _split(example: str) -> Pair:
@@ -155,8 +209,8 @@ def _candidates(given: list[str] | None) -> Candidates:
     return "all" if given == ["all"] else tuple(given)
 
 
-def _answers_table(graph: KnowledgeGraph, head: int, found: list[Answer]) -> Table:
-    table = Table(title=escape(printable(graph.entities.label(head))), title_justify="left")
+def _answers_table(found: list[Answer]) -> Table:
+    table = Table()
     table.add_column("", justify="right")
     table.add_column("answer")
     has_confidence = any(one.confidence is not None for one in found)

@@ -14,8 +14,16 @@ from tripleshot.errors import InputWarning
 logger = logging.getLogger("tripleshot")
 LEVELS = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
 STYLES = {logging.ERROR: "red", logging.WARNING: "yellow", logging.INFO: "cyan", logging.DEBUG: "dim"}
-ARGUMENTS = {'literals="keep"': "--literals keep", "columns=": "--columns", "header=False": "--no-header"}
+ARGUMENTS = {
+    'literals="keep"': "--literals keep",
+    "columns=(head, relation, tail)": "--columns HEAD RELATION TAIL",
+    "columns=": "--columns",
+    "header=False": "--no-header",
+    "--data on the command line, data=... in Python": "--data",
+}
 """Arguments that the library's messages name, as flags."""
+SPLITTING = ("min_triples", "max_triples", "num_valid", "num_test", "overlap_threshold")
+"""Arguments that are flags of `data make`, whatever command has found them wrong."""
 
 
 class TerminalHandler(logging.Handler):
@@ -48,7 +56,8 @@ def with_flags(message: str, words: Sequence[str]) -> str:
     for argument, flag in ARGUMENTS.items():
         message = message.replace(argument, flag)
     flags = {word.partition("=")[0] for word in words if word.startswith("--")}
-    names = {flag[2:].replace("-", "_"): flag for flag in flags if "-" in flag[2:]}
+    names = {name: f"--{name.replace('_', '-')}" for name in SPLITTING}
+    names |= {flag[2:].replace("-", "_"): flag for flag in flags if "-" in flag[2:]}
     return re.sub(r"\w+", lambda found: names.get(found[0], found[0]), message)
 
 

@@ -28,6 +28,7 @@ def train_command(
     config: Path | None = None,
     settings: Annotated[Overrides, Parameter(name="*")] = AS_THEY_ARE,  # pyrefly: ignore
     budget: timedelta | None = None,
+    with_graph: Annotated[bool, Parameter(negative=())] = False,
     resume: Annotated[bool, Parameter(negative=())] = False,
     device: str = "cpu",
     threads: PositiveInt | None = None,
@@ -59,6 +60,8 @@ def train_command(
         Time to be ready in, such as 20m or 1h30m, in place of a number of steps, counted from when DATA has been read:
         preparing, steps, validations, checkpoints and calibration. The learning rate, validations and patience follow
         the share of it that is used, and validations and calibration ask less where they would take too long.
+    with_graph
+        Keep the graph in RUN, too, so that the folder can be given away. Without it RUN keeps where DATA is.
     resume
         Go on with the run in RUN, with the time that it had left.
     device
@@ -72,7 +75,8 @@ def train_command(
         chosen = asdict(choose_settings(entry.preset(preset), config, settings, method))
     with process_group(device), training_display() as display:
         about = {"shots": shots, "preset": preset, "settings": chosen, "budget": budget, "device": device}
-        model = train(method, data, **about, folder=run, resume=resume, callback=display)
+        kept = {"folder": run, "with_graph": with_graph, "resume": resume}
+        model = train(method, data, **about, **kept, callback=display)
         if rank() != 0:
             return
     if find_method(model.name).learns:

@@ -4,6 +4,8 @@ import csv
 import gzip
 import json
 import logging
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -20,8 +22,9 @@ from tripleshot.datasets.opening import open_dataset
 from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
 from tripleshot.errors import InputError, did_you_mean
-from tripleshot.graph.readers import read_graph
-from tripleshot.graph.types import types_from_mapping
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.readers import Literals, read_graph
+from tripleshot.graph.types import find_types, types_from_mapping
 
 logger = logging.getLogger(__name__)
 
@@ -101,9 +104,54 @@ def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
     return dataset
 
 
+def load_whole_graph(
+    source: str | Path, columns: Sequence[str] | None = None, literals: Literals = "skip"
+) -> FewShotDataset:
+    """Load all triples of a source, to be asked about: a dataset without tasks, whose graph has every triple.
+
+    Types are those of the dataset or, for a file of triples, those that can be found in it (`types.find_types`). An IRI
+    without a label is labeled with its last part.
+
+    Args:
+        source: a name in the catalog, a folder with a dataset, or a file that `read_graph` reads.
+        columns: of a file, those of head, relation and tail, as in `read_graph`.
+        literals: of a file, whether they are left out or become entities.
+    """
+
+    def read_file(path: Path) -> FewShotDataset:
+        graph = prepare_to_ask(read_graph(path, columns=columns, literals=literals))
+        return FewShotDataset(_stem(path), graph, (), (), ())
+
+    if str(source) == ATLAS:
+        return load_atlas().whole
+    path, name = _locate(source, fetch=False)
+    role = json.dumps(["whole", name, columns, literals])
+    if path.is_dir():
+        return open_dataset(path, role, lambda: _read_folder(path, name).whole)
+    return open_dataset(path, role, lambda: read_file(path))
+
+
+def prepare_to_ask(graph: KnowledgeGraph) -> KnowledgeGraph:
+    """Return a graph with the types that it has without being told where, and with short labels for IRIs."""
+    types = find_types(graph) if graph.types is None else None
+    typed = graph if types is None else graph.with_types(types)
+    entities, relations = graph.entities.with_iri_labels(), graph.relations.with_iri_labels()
+    if entities is graph.entities and relations is graph.relations:
+        return typed
+    return replace(typed, entities=entities, relations=relations)
+
+
 def _load(source: str | Path, fetch: bool) -> FewShotDataset:
     if str(source) == ATLAS:
         return load_atlas()
+    path, name = _locate(source, fetch)
+    if path.is_dir():
+        return open_dataset(path, name, lambda: _read_folder(path, name))
+    return open_dataset(path, "", lambda: make_dataset(read_graph(path), name=_stem(path)))
+
+
+def _locate(source: str | Path, fetch: bool) -> tuple[Path, str]:
+    """Return where a dataset is, and its name if it is one of the catalog."""
     if str(source) in REMOTE:
         name, folder = str(source), cache_dir() / str(source)
         if fetch and not is_nell_layout(folder):
@@ -113,13 +161,15 @@ def _load(source: str | Path, fetch: bool) -> FewShotDataset:
                 f"{name} is not on this machine yet: run `tripleshot data fetch {name}` "
                 f"or load_dataset({name!r}, fetch=True)"
             )
-        return open_dataset(folder, name, lambda: read_nell_layout(folder, name))
+        return folder, name
     path = Path(source)
-    if path.is_dir():
-        return open_dataset(path, "", lambda: _load_folder(path))
-    if path.exists():
-        return open_dataset(path, "", lambda: make_dataset(read_graph(path), name=path.name.partition(".")[0]))
-    raise InputError(f"{source}: no such file, folder or dataset{did_you_mean(str(source), dataset_names())}")
+    if not path.exists():
+        raise InputError(f"{source}: no such file, folder or dataset{did_you_mean(str(source), dataset_names())}")
+    return path, ""
+
+
+def _stem(path: Path) -> str:
+    return path.name.partition(".")[0]
 
 
 def absolute_source(source: str) -> str:
@@ -127,11 +177,21 @@ def absolute_source(source: str) -> str:
     return source if not source or source in dataset_names() else str(Path(source).resolve())
 
 
-def _load_folder(folder: Path) -> FewShotDataset:
-    if is_saved_dataset(folder):
+def relative_source(source: str, folder: Path) -> str:
+    """Return the path of a dataset from a folder; empty for one of the catalog, and where there is no such path."""
+    if not source or source in dataset_names():
+        return ""
+    try:
+        return os.path.relpath(Path(source).resolve(), folder.resolve())
+    except ValueError:  # another drive
+        return ""
+
+
+def _read_folder(folder: Path, name: str) -> FewShotDataset:
+    if not name and is_saved_dataset(folder):
         return load_saved_dataset(folder)
     if is_nell_layout(folder):
-        return read_nell_layout(folder)
+        return read_nell_layout(folder, name or None)
     raise InputError(f"{folder}: neither a dataset saved by tripleshot nor a NELL-One directory with a path_graph")
 
 

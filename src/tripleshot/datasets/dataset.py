@@ -172,6 +172,13 @@ class FewShotDataset:
         return replace(self, graph=open_with_train_edges(self))
 
     @cached_property
+    def whole(self) -> "FewShotDataset":
+        """The same triples to be asked rather than measured: all are in the graph, and there is no task."""
+        tasks = [replace(task, pairs=task.known) for _, task in self.all_tasks()]
+        graph = with_task_edges(self.graph, tasks) if tasks else self.graph
+        return self if not tasks else FewShotDataset(self.name, graph, (), (), ())
+
+    @cached_property
     def content_hash(self) -> str:
         """A SHA-256 over everything that can change a result: names, types, triples, tasks and candidates."""
         from tripleshot.datasets.storage import hash_content  # storage reads datasets, so it imports this module

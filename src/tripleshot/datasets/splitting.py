@@ -159,7 +159,7 @@ def _relations_in_bounds(
         raise InputError(
             f"{len(relations)} of {len(sizes)} relations have more than {min_triples} and fewer than {max_triples} "
             f"triples, but train, valid and test need one each: change min_triples or max_triples "
-            f"(the largest relations have {largest or 'no'} triples)"
+            f"(the largest relations have {largest or 'no'} triples); a graph can be asked without tasks"
         )
     return relations
 

@@ -107,6 +107,10 @@ class KnowledgeGraph:
         rows = self._rows_by_relation["rows"][offsets[relation] : offsets[relation + 1]]
         return np.concatenate([self.head_ids[rows], self.tail_ids[rows]])
 
+    def pairs_of(self, relation: int) -> npt.NDArray[np.int32]:
+        """Return head and tail of each triple of one relation, shape (n, 2), in file order."""
+        return self.ends_of(relation).reshape(2, -1).T
+
     @cached_property
     def num_neighbors(self) -> npt.NDArray[np.int64]:
         """Number of distinct direct neighbors of each entity, both directions."""
@@ -172,6 +176,7 @@ class KnowledgeGraph:
             renumbered[self.relation_ids[rows]],
             self.tail_ids[rows],
             self.types,
+            self.keeps_indexes,
         )
 
     def triples(self) -> Iterator[tuple[str, str, str]]:
@@ -250,16 +255,17 @@ class KnowledgeGraph:
         """
         vocabulary = self.relations.with_names(pa.array(names, type=pa.large_string()))
         ids = vocabulary.find(names)
-        if labels:
-            present = {} if self.relations.labels is None else _labels_by_name(self.relations)
-            vocabulary = vocabulary.with_labels({**present, **labels})
         return replace(
             self,
             relations=vocabulary,
             head_ids=np.concatenate([self.head_ids, heads]),
             relation_ids=np.concatenate([self.relation_ids, ids[relations]]),
             tail_ids=np.concatenate([self.tail_ids, tails]),
-        )
+        ).with_relation_labels(labels)
+
+    def with_relation_labels(self, labels: Mapping[str, str]) -> "KnowledgeGraph":
+        """Return the same graph with labels of some relations, by name; the others keep theirs."""
+        return replace(self, relations=self.relations.with_more_labels(labels)) if labels else self
 
     def with_types(self, types: EntityTypes | None) -> "KnowledgeGraph":
         """Return the same graph with these entity types."""
@@ -274,12 +280,6 @@ class KnowledgeGraph:
             entities=self.entities.with_labels(entities) if entities else self.entities,
             relations=self.relations.with_labels(relations) if relations else self.relations,
         )
-
-
-def _labels_by_name(vocabulary: Vocabulary) -> dict[str, str]:
-    assert vocabulary.labels is not None
-    named = zip(vocabulary.names.to_pylist(), vocabulary.labels.to_pylist(), strict=True)
-    return {name: label for name, label in named if label is not None}
 
 
 def _columns(triples: Iterable[tuple[str, str, str]]) -> list[pa.LargeStringArray]:

@@ -161,7 +161,7 @@ class PairIndex:
 
 @dataclass(frozen=True)
 class Connection:
-    """A link, or a path of two steps, from a head to a tail.
+    """A link, or a path of two or more steps, from a head to a tail.
 
     Attributes:
         relations: the relation of each step as an edge that leaves the step's first entity; it may be an inverse.

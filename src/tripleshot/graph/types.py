@@ -4,6 +4,7 @@ Types decide which tails a query is ranked among. Where none of these is given, 
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,11 +20,24 @@ from tripleshot import arrays
 from tripleshot.arrays import IntArray, frozen, hash_arrays
 from tripleshot.errors import InputError
 from tripleshot.graph.index_files import Columns, keep
+from tripleshot.graph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 PREFIX_PATTERN = r"^(?:concept:)?(?P<type>[^:/]+)[:/].+$"
+TYPE_RELATIONS = (
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#type",
+    "http://www.wikidata.org/prop/direct/P31",
+    "rdf:type",
+    "P31",
+    "instance_of",
+    "instance of",
+)
+"""Relations that say what something is, by names that mean nothing else."""
+
+SCHEMES = ("http", "https", "urn", "file")  # how addresses begin, which says nothing about what they name
+MIN_MEMBERS = 5  # entities of a type, on average, below which what names begin with is hardly a type
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +95,23 @@ class EntityTypes:
         yield {"offsets": offsets, "entities": owners[order]}
 
 
+def find_types(graph: "KnowledgeGraph") -> EntityTypes | None:
+    """Return the types that a graph has without being told where: those of a type relation, or those in all names.
+
+    Names count only if every one of them begins with a type, and types have several members: else the part before a
+    colon or a slash may be anything.
+    """
+    for name in TYPE_RELATIONS:
+        if name in graph.relations:
+            return types_from_relation(graph, name)
+    found = pc.struct_field(pc.extract_regex(graph.entities.names, PREFIX_PATTERN), "type")
+    if found.null_count or not len(found):
+        return None
+    names = pc.unique(found).to_pylist()
+    is_sound = 2 <= len(names) <= graph.num_entities / MIN_MEMBERS and not any(name in SCHEMES for name in names)
+    return EntityTypes.from_pairs(np.arange(graph.num_entities), found, graph.num_entities) if is_sound else None
+
+
 def types_from_names(graph: "KnowledgeGraph") -> EntityTypes:
     """Read the type off the name: `city` in `concept:city:paris` (NELL), `city:paris` or `city/paris`."""
     found = pc.struct_field(pc.extract_regex(graph.entities.names, PREFIX_PATTERN), "type")
@@ -111,14 +142,19 @@ def types_from_relation(graph: "KnowledgeGraph", relation: str) -> EntityTypes:
 
 
 def resolve_relation(graph: "KnowledgeGraph", relation: str) -> int:
-    """Return the id of a relation given by its name, or by the last part of its IRI."""
-    if relation in graph.relations:
-        return graph.relations.id(relation)
-    ending = relation.rpartition(":")[2]
-    fits = pc.match_substring_regex(graph.relations.names, f"[/#]{ending}$").to_numpy(zero_copy_only=False)
-    if fits.sum() != 1:
-        return graph.relations.id(relation)
-    return int(np.flatnonzero(fits)[0])
+    """Return the id of a relation given by its name, its label, or the last part of its IRI."""
+    found = find_relation(graph.relations, relation)
+    return graph.relations.id(relation) if found is None else found
+
+
+def find_relation(relations: Vocabulary, text: str) -> int | None:
+    """Return the id of the one relation that has this name, this label, or an IRI that ends in it; None if none has."""
+    found = relations.exact(text)
+    if len(found) == 1:
+        return int(found[0])
+    ending = text.rpartition(":")[2]
+    fits = pc.match_substring_regex(relations.names, f"[/#]{re.escape(ending)}$").to_numpy(zero_copy_only=False)
+    return int(np.flatnonzero(fits)[0]) if fits.sum() == 1 else None
 
 
 def types_from_mapping(graph: "KnowledgeGraph", mapping: Mapping[str, str | Iterable[str]]) -> EntityTypes:

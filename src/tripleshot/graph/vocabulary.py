@@ -19,6 +19,7 @@ from tripleshot.graph.index_files import Columns, collect, is_large, keep
 from tripleshot.graph.name_lookup import NameLookup, lookup_blocks
 
 FEW = 64  # names of a vocabulary of which this part is asked for are looked up; more are compared with all of them
+IRI_PATTERN = r"^(?:https?|urn):.*[/#:](?P<end>[^/#:]+)[/#]?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +147,19 @@ class Vocabulary:
         known = pa.array(labels.keys(), type=pa.large_string())
         texts = pa.array(labels.values(), type=pa.large_string())
         return Vocabulary(self.kind, self.names, pc.take(texts, pc.index_in(self.names, value_set=known)))
+
+    def with_iri_labels(self) -> "Vocabulary":
+        """Return the same names where each IRI without a label is labeled with its last part: `Baku` for `.../Baku`."""
+        ends = pc.struct_field(pc.extract_regex(self.names, IRI_PATTERN), "end")
+        if ends.null_count == len(ends):
+            return self
+        return Vocabulary(self.kind, self.names, ends if self.labels is None else pc.coalesce(self.labels, ends))
+
+    def with_more_labels(self, labels: Mapping[str, str]) -> "Vocabulary":
+        """Return the same names with labels of some; the others keep theirs."""
+        present = [None] * len(self) if self.labels is None else self.labels.to_pylist()
+        named = zip(self.names.to_pylist(), present, strict=True)
+        return self.with_labels({**{name: label for name, label in named if label is not None}, **labels})
 
     def with_names(self, names: pa.LargeStringArray) -> "Vocabulary":
         """Return the same names, then those of these that are new, each once, without labels."""

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.paths import Connection
 
 
 class Scorer(Protocol):
@@ -44,19 +45,26 @@ class Method(Scorer, Protocol):
         ...
 
 
+START = "start"  # the kind of what the score begins with, the same for every answer to a question
+
+
 @dataclass(frozen=True)
 class Reason:
-    """One piece of evidence for an answer.
+    """One piece of evidence for an answer, or against it.
 
     Attributes:
-        kind: what sort of evidence: "link", "path", "support", "degree" and so on.
-        text: a sentence for a person.
-        weight: how much of the score it carries.
+        kind: what sort of evidence: "link", "path", "support", "degree" and so on; `START` is what every answer has.
+        text: a statement for a person, without a full stop.
+        weight: how much of the score it carries; below zero it speaks against the answer.
+        paths: from the head to the tail in the graph, that it rests on; a picture draws them.
+        examples: head and tail of each example that it rests on.
     """
 
     kind: str
     text: str
     weight: float
+    paths: tuple[Connection, ...] = ()
+    examples: tuple[tuple[int, int], ...] = ()
 
 
 @runtime_checkable
@@ -64,7 +72,7 @@ class ExplainingMethod(Method, Protocol):
     """A method that can say why."""
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Return the reasons for a tail, the weightiest first."""
+        """Return the reasons for a tail and against it; their weights add up to the score."""
         ...
 
 

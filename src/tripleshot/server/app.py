@@ -85,7 +85,7 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
 
     @routes.post("/answer", responses=documented(400, 413, 422, 503, 504))
     async def answer(question: schemas.Question) -> schemas.Answers:
-        """Rank tails for heads, given examples of a relation."""
+        """Rank tails for heads, or heads for tails, given examples of a relation."""
 
         def work(is_given_up: Callable[[], bool]) -> schemas.Answers:
             with metrics.scoring.time():
@@ -119,6 +119,11 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
     async def neighbors(entity_id: int, limit: Annotated[int, listed] = 50) -> schemas.Neighbors:
         """List the edges of an entity, both directions."""
         return await lookup.run(lambda _: service.neighbors(entity_id, limit))
+
+    @routes.get("/example", responses=documented(503, 504))
+    async def example() -> schemas.Suggestion:
+        """Offer a question to try, one whose first answer is right."""
+        return await scoring.run(service.suggest)
 
     @routes.get("/about")
     async def about() -> schemas.About:

@@ -2,15 +2,15 @@
 
 import ipaddress
 import logging
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.types import Port
 from rich.console import Console
 
-from tripleshot.answering.loading import load
+from tripleshot.answering.loading import open_predictor
 from tripleshot.errors import InputError
+from tripleshot.graph.readers import Literals
 from tripleshot.server import Limits, create_app, open_socket, serve
 
 logger = logging.getLogger(__name__)
@@ -18,23 +18,29 @@ DEFAULTS = Limits()
 
 
 def serve_command(
-    run: Path,
+    source: str,
     *,
     host: str = "127.0.0.1",
     port: Port = 8000,
     token: Annotated[str | None, Parameter(env_var="TRIPLESHOT_TOKEN")] = None,
+    method: str | None = None,
+    columns: tuple[str, str, str] | None = None,
+    literals: Literals = "skip",
     data: str | None = None,
     device: str = "cpu",
     limits: Annotated[Limits, Parameter(name="*")] = DEFAULTS,
 ) -> None:
-    """Answer questions to a run over HTTP: a JSON API, and a page for the browser at /.
+    """Open a page on a graph: ask in the browser, or over HTTP.
+
+    `tripleshot serve my-graph.tsv`
 
     /openapi.json describes the API, /metrics is for Prometheus. SIGTERM and Ctrl-C let running requests finish.
 
     Parameters
     ----------
-    run
-        The folder that `tripleshot train` has written.
+    source
+        What is asked: a file of triples, a dataset's folder or its name in the catalog, of which every triple counts,
+        or a folder that `tripleshot train` has written.
     host
         The address to listen on; others than your own machine can reach it only if it is not a loopback one.
     port
@@ -42,6 +48,12 @@ def serve_command(
     token
         What requests must carry as `Authorization: Bearer TOKEN`; the page asks for it. Better given in the
         environment, where other users of the machine do not see it.
+    method
+        What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
+    columns
+        Names of the head, relation and tail columns of a file, where they are not the usual ones.
+    literals
+        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
     data
         Where the run's dataset is now, if it has moved.
     device
@@ -54,7 +66,8 @@ def serve_command(
     if token is None and not _is_loopback(host):
         logger.warning("%s can be reached by others, and there is no --token", host)
     with open_socket(host, port) as opened:
-        serve(create_app(load(run, data, device), limits, token), opened, limits, announce)
+        predictor = open_predictor(source, method, data, device, columns, literals)
+        serve(create_app(predictor, limits, token), opened, limits, announce)
 
 
 def announce(address: str) -> None:

@@ -23,15 +23,24 @@ class Pair(Request):
     tail: Reference
 
 
+RelationName = Annotated[
+    Annotated[str, Field(min_length=1)] | None,
+    Field(description="What the relation is called; it is shown, and changes no answer."),
+]
+Asked = Annotated[list[Reference], Field(min_length=1)] | None
+
+
 class Question(Request):
-    """Examples of a relation, and the heads asked about."""
+    """Examples of a relation, and the heads whose tails are asked for, or the tails whose heads are."""
 
     examples: list[Pair]
-    heads: Annotated[list[Reference], Field(min_length=1)]
-    top: Annotated[int, Field(strict=True, ge=1, lt=2**31, description="Answers for each head.")] = 10
+    heads: Asked = None
+    tails: Annotated[Asked, Field(description="In place of heads: which heads has each of these tails?")] = None
+    relation: RelationName = None
+    top: Annotated[int, Field(strict=True, ge=1, lt=2**31, description="Answers for each entity asked about.")] = 10
     candidates: Annotated[
         Literal["open", "all"] | list[str],
-        Field(description="What could be an answer: typed like the examples' tails, every entity, or given types."),
+        Field(description="What could be an answer: typed like the examples' answers, every entity, or given types."),
     ] = "open"
     with_known: Annotated[bool, Field(strict=True, description="Also rank what the examples say.")] = False
 
@@ -49,11 +58,13 @@ class Question(Request):
 
 
 class ExplainRequest(Request):
-    """Examples of a relation, and the answer to explain."""
+    """Examples of a relation, and the answer to explain: the tail, or the head if the tail was asked about."""
 
     examples: list[Pair]
     head: Reference
     tail: Reference
+    asked: Annotated[Literal["head", "tail"], Field(description="Which of the two was asked about.")] = "head"
+    relation: RelationName = None
 
 
 class Entity(BaseModel):
@@ -73,8 +84,8 @@ class Relation(BaseModel):
     is_inverse: bool
 
 
-class RankedTail(BaseModel):
-    """A tail that the method proposes; scores are comparable within one question only."""
+class RankedEntity(BaseModel):
+    """An entity that the method proposes; scores are comparable within one question only."""
 
     rank: int
     entity: Entity
@@ -88,13 +99,22 @@ class HeadAnswers(BaseModel):
 
     head: Entity
     num_candidates: int
-    answers: list[RankedTail]
+    answers: list[RankedEntity]
+
+
+class TailAnswers(BaseModel):
+    """The best heads of one tail."""
+
+    tail: Entity
+    num_candidates: int
+    answers: list[RankedEntity]
 
 
 class Answers(BaseModel):
-    """The answers to a question, in the order of its heads."""
+    """The answers to a question, in the order of the entities asked about."""
 
-    results: list[HeadAnswers]
+    relation: str | None
+    results: list[HeadAnswers] | list[TailAnswers]
     seconds: float
 
 
@@ -126,12 +146,22 @@ class Path(BaseModel):
     entities: list[Entity]
 
 
+class KnownPair(BaseModel):
+    """A head and a tail that are known to stand in a relation."""
+
+    head: Entity
+    tail: Entity
+
+
 class Reason(BaseModel):
-    """One of the method's own reasons."""
+    """One of the method's own reasons; a weight below zero speaks against the answer."""
 
     kind: str
     text: str
     weight: float
+    is_main: bool
+    paths: list[Path]
+    examples: list[KnownPair]
 
 
 class ExplainResponse(BaseModel):
@@ -139,11 +169,15 @@ class ExplainResponse(BaseModel):
 
     head: Entity
     tail: Entity
+    asked: Literal["head", "tail"]
+    relation: str
     score: float
+    summary: str
+    reasons: list[Reason]
+    remarks: list[str]
     examples: list[ExampleWeight]
     neighbors: list[NeighborWeight]
     connections: list[Path]
-    reasons: list[Reason]
     text: str
     tokens: list[str]
     attention: list[list[float]] | None
@@ -178,18 +212,26 @@ class Neighbors(BaseModel):
     neighbors: list[Neighbor]
 
 
-class KnownPair(BaseModel):
-    """A head and a tail that are known to stand in a relation."""
-
-    head: Entity
-    tail: Entity
-
-
 class SuggestedQuestion(BaseModel):
-    """A question to try: examples of a relation that is no part of the graph, and a head."""
+    """A question to try, which this server answers rightly: examples of a relation, and a head."""
 
+    relation: str
     examples: list[KnownPair]
     head: Entity
+
+
+class Suggestion(BaseModel):
+    """A question to try, if one was found."""
+
+    question: SuggestedQuestion | None
+
+
+class RequestLimits(BaseModel):
+    """How much one question may hold: examples, entities asked about, answers for each."""
+
+    examples: int
+    asked: int
+    top: int
 
 
 class About(BaseModel):
@@ -203,7 +245,7 @@ class About(BaseModel):
     num_triples: int
     types: list[str]
     has_confidence: bool
-    example: SuggestedQuestion | None
+    limits: RequestLimits
 
 
 class Health(BaseModel):

@@ -1,5 +1,6 @@
 """What the server can be asked: requests in, the library's documents out, within the limits."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -7,12 +8,14 @@ import numpy as np
 
 from tripleshot.answering.answers import Answers
 from tripleshot.answering.documents import entity_document, explanation_document, relation_document
-from tripleshot.answering.explanation import explain
+from tripleshot.answering.explaining import explain
+from tripleshot.answering.explanation import Side
 from tripleshot.answering.predictor import Predictor
 from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
 from tripleshot.server import schemas
 from tripleshot.server.limits import Limits
+from tripleshot.server.suggestion import suggest_question
 
 
 class UnknownEntityError(InputError):
@@ -29,10 +32,12 @@ class Service:
     def __init__(self, predictor: Predictor, limits: Limits) -> None:
         self.predictor, self.graph, self.index = predictor, predictor.graph, predictor.index
         self.limits = limits
+        self._suggestion: schemas.Suggestion | None = None
+        self._suggesting = threading.Lock()  # one search for however many pages are opened at once
 
     def about(self) -> schemas.About:
         """Say what is served."""
-        graph, predictor = self.graph, self.predictor
+        graph, predictor, most = self.graph, self.predictor, self.limits
         return schemas.About(
             name=predictor.dataset.name,
             method=predictor.name,
@@ -42,34 +47,62 @@ class Service:
             num_triples=graph.num_triples,
             types=[] if graph.types is None else list(graph.types.names),
             has_confidence=predictor.calibration is not None,
-            example=self._suggest_question(),
+            limits=schemas.RequestLimits(examples=most.max_examples, asked=most.max_heads, top=most.max_top),
         )
 
     def answer(self, question: schemas.Question, is_given_up: Callable[[], bool]) -> schemas.Answers:
-        """Rank tails for every head; between two heads, stop if nobody waits any more."""
+        """Rank answers for every entity asked about; between two of them, stop if nobody waits any more."""
         started = time.perf_counter()
-        self._check_count("heads", len(question.heads), self.limits.max_heads)
+        side, given = self._asked(question)
+        self._check_count(f"{side}s", len(given), self.limits.max_heads)
         self._check_count("top", question.top, self.limits.max_top)
-        support = self._support(question.examples)
-        heads = [self._resolve(head) for head in question.heads]
-        pool = self.predictor.candidates(support, question.candidates)
+        self._check_letters(question.relation)
+        pairs = self._support(question.examples)
+        support = pairs if side == "head" else pairs[:, ::-1]
+        asked = [self._resolve(entity) for entity in given]
+        pool = self.predictor.candidates(support, question.candidates, side)
         self._check_count("candidates", len(pool), self.limits.max_candidates)
         rankings = []
-        for head in heads:
+        for entity in asked:
             if is_given_up():
                 raise GivenUpError
-            rankings.append(self.predictor.rank(support, head, pool, question.top, question.with_known))
-        answers = Answers(self.graph, tuple(heads), tuple(rankings), seconds=time.perf_counter() - started)
+            rankings.append(self.predictor.rank(support, entity, pool, question.top, question.with_known))
+        about = (side, time.perf_counter() - started, question.relation or "")
+        answers = Answers(self.graph, tuple(asked), tuple(rankings), *about)
         return schemas.Answers.model_validate(answers.to_dict())
 
     def explain(self, request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """Say what carried an answer."""
+        self._check_letters(request.relation)
         support = self._support(request.examples)
         if not len(support):
             raise InputError("give at least one example of the relation")
-        head, tail = self._resolve(request.head), self._resolve(request.tail)
-        explanation = explain(self.predictor.method, support, head, tail)
+        ends = self._resolve(request.head), self._resolve(request.tail)
+        explanation = explain(
+            self.predictor.method, support, *ends, asked_side=request.asked, relation=request.relation
+        )
         return schemas.ExplainResponse.model_validate(explanation_document(explanation))
+
+    def suggest(self, is_given_up: Callable[[], bool]) -> schemas.Suggestion:
+        """Offer a question to try, the same one to everybody."""
+        with self._suggesting:
+            if self._suggestion is None:
+                self._suggestion = self._find_suggestion(is_given_up)
+            return self._suggestion
+
+    def _find_suggestion(self, is_given_up: Callable[[], bool]) -> schemas.Suggestion:
+        found = suggest_question(self.predictor, is_given_up)
+        if is_given_up():
+            raise GivenUpError
+        if found is None:
+            return schemas.Suggestion(question=None)
+        pairs = [[entity_document(self.graph, entity) for entity in pair] for pair in found.support.tolist()]
+        question = {
+            "relation": found.relation,
+            "examples": [{"head": head, "tail": tail} for head, tail in pairs],
+            "head": entity_document(self.graph, found.head),
+        }
+        return schemas.Suggestion.model_validate({"question": question})
 
     def search(self, text: str, limit: int) -> schemas.FoundEntities:
         """Find entities by what was typed."""
@@ -102,26 +135,25 @@ class Service:
         if count > limit:
             raise InputError(f"{what}: {count:,} are more than the {limit:,} that this server allows")
 
-    def _resolve(self, text: str | int) -> int:
+    def _asked(self, question: schemas.Question) -> tuple[Side, list[str | int]]:
+        if question.heads is not None and question.tails is None:
+            return "head", question.heads
+        if question.tails is not None and question.heads is None:
+            return "tail", question.tails
+        raise InputError("give the heads or the tails that are asked about, and not both")
+
+    def _check_letters(self, text: str | int | None) -> None:
         if isinstance(text, str):
             self._check_count("letters of a name", len(text), self.limits.max_text)
+
+    def _resolve(self, text: str | int) -> int:
+        self._check_letters(text)
         return self.index.resolve(text)
 
     def _support(self, examples: Sequence[schemas.Pair]) -> IntArray:
         self._check_count("examples", len(examples), self.limits.max_examples)
         pairs = [(self._resolve(pair.head), self._resolve(pair.tail)) for pair in examples]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-    def _suggest_question(self) -> schemas.SuggestedQuestion | None:
-        """Make a question of the first few-shot relation that has one to ask."""
-        shots, dataset, graph = self.predictor.shots, self.predictor.dataset, self.graph
-        for task in (*dataset.test, *dataset.valid):
-            if len(task.pairs) > shots:
-                pairs = [[entity_document(graph, entity) for entity in pair] for pair in task.support(shots).tolist()]
-                examples = [{"head": head, "tail": tail} for head, tail in pairs]
-                head = entity_document(graph, int(task.queries(shots)[0, 0]))
-                return schemas.SuggestedQuestion.model_validate({"examples": examples, "head": head})
-        return None
 
     def _types(self, entity: int) -> list[str]:
         types = self.graph.types

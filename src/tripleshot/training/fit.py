@@ -6,25 +6,29 @@ One function for the command line, for comparisons and for Python.
 import logging
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from tripleshot.datasets.catalog import absolute_source
+from tripleshot.atomic import restored
+from tripleshot.datasets.catalog import absolute_source, relative_source
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
-from tripleshot.evaluation.calibration import MAX_SCORES, Calibration, calibrate, save_calibration
+from tripleshot.evaluation.calibration import CALIBRATION, MAX_SCORES, Calibration, calibrate, save_calibration
 from tripleshot.evaluation.protocol import sample_queries
 from tripleshot.evaluation.results import command, commit
 from tripleshot.evaluation.validation import Validation, Validator
 from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
-from tripleshot.methods.trainable import Stage, TrainableMethod
+from tripleshot.methods.trainable import PRETRAINED, WEIGHTS, Stage, TrainableMethod
 from tripleshot.training.budget import MIN_STEPS, Stopwatch, write_budget
 from tripleshot.training.checkpoints import load_weights, save_weights
 from tripleshot.training.distributed import rank, wait_for_all
 from tripleshot.training.log import LOG, steps_of, write_log
 from tripleshot.training.runs import (
     CONFIG,
+    DATA,
+    VOCABULARY,
     RunConfig,
     load_config,
     load_start,
@@ -32,10 +36,11 @@ from tripleshot.training.runs import (
     save_config,
     save_names,
 )
-from tripleshot.training.trainer import CHECKPOINT, Trainer, TrainerOptions, TrainingCallback
+from tripleshot.training.trainer import CHECKPOINT, DivergedError, Trainer, TrainerOptions, TrainingCallback
 
 logger = logging.getLogger(__name__)
 
+FILES = (CONFIG, VOCABULARY, WEIGHTS, PRETRAINED, CHECKPOINT, LOG, CALIBRATION, DATA)  # what a training writes
 VALID_SEED = 0  # the valid queries of a validation are the same for every run, so that their curves can be compared
 
 
@@ -79,6 +84,7 @@ def train_run(
     data: str = "",
     settings: dict[str, Any] | None = None,
     device: str = "cpu",
+    with_graph: bool = False,
     resume: bool = False,
     budget: float = 0.0,
     callback: TrainingCallback | None = None,
@@ -86,8 +92,8 @@ def train_run(
 ) -> Method:
     """Train a method into a folder that says what it is: `runs.load_run` loads it again.
 
-    A method that does not learn makes a run, too. Nothing is written before the method is ready to train, so that a
-    wrong setting leaves no half of a run behind.
+    A method that does not learn makes a run, too. A training that fails leaves the folder as it was, unless it can be
+    resumed from a checkpoint.
 
     Args:
         name: in the table of methods.
@@ -97,11 +103,16 @@ def train_run(
         data: the dataset as the user named it; the run keeps the whole path of a folder or file.
         settings: of the method; None takes its `fast` preset.
         device: where to compute.
+        with_graph: keep the dataset in the folder, too.
         resume: go on with the run in the folder, with its own method, settings, shots and budget.
         budget: seconds to be ready in, preparing included, in place of a number of steps; 0 goes by steps.
         callback: is told about every step.
         watch: counts what is spent of the budget; None begins now.
     """
+
+    def can_resume(error: Exception) -> bool:
+        return (folder / CHECKPOINT).exists() and not isinstance(error, DivergedError)
+
     watch = watch or Stopwatch()
     found = load_config(folder) if resume else None
     if found is not None:
@@ -112,18 +123,21 @@ def train_run(
     watch.seconds = budget
     method = create_method(name, settings, device)
     stages = _prepare(method, dataset, shots, folder, resume)
-    learns = isinstance(method, TrainableMethod)
     wait_for_all()  # every process has seen that the folder is free
-    if rank() == 0:
-        if found is None:
-            kept = (name, settings_of(method), shots, absolute_source(data))
-            origin = (dataset.name, dataset.content_hash, command(), commit())
-            save_config(RunConfig(*kept, *origin, budget if learns else 0.0), folder)
-        save_names(method.graph, folder)
-        if not learns:
-            write_log(folder / LOG, None)
-    if isinstance(method, TrainableMethod):
-        _run_stages(method, stages, dataset, shots, folder, resume, callback, watch)
+    with restored(folder, FILES, can_resume) if rank() == 0 and not resume else nullcontext():
+        if rank() == 0:
+            if found is None:
+                kept = (name, settings_of(method), shots, absolute_source(data))
+                origin = (dataset.name, dataset.content_hash, command(), commit())
+                spent = budget if isinstance(method, TrainableMethod) else 0.0
+                save_config(RunConfig(*kept, *origin, spent, relative_source(data, folder)), folder)
+            if with_graph and not (folder / DATA).exists():
+                dataset.save(folder / DATA)
+            save_names(method.graph, folder)
+            if not isinstance(method, TrainableMethod):
+                write_log(folder / LOG, None)
+        if isinstance(method, TrainableMethod):
+            _run_stages(method, stages, dataset, shots, folder, resume, callback, watch)
     return method
 
 

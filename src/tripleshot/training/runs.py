@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.arrow"
+DATA = "data"  # the dataset inside a run that can be given away
 FORMER_NAMES = {"rscl+": "evidence-net"}
 MIN_KNOWN = 0.5  # share of a dataset's entities that a run must know to be of use on it
 
@@ -53,6 +54,8 @@ class RunConfig:
         command: that trained it.
         commit: of the source that trained it.
         budget: seconds that training was given; 0 is as many as its steps take.
+        data_from_run: the dataset's path from the folder of the run, so that both can be moved together; empty for a
+            dataset of the catalog or in memory.
     """
 
     method: str
@@ -64,6 +67,7 @@ class RunConfig:
     command: str
     commit: str | None
     budget: float = 0.0
+    data_from_run: str = ""
 
 
 def save_config(config: RunConfig, folder: Path) -> None:

@@ -77,6 +77,10 @@ ValidFunction = Callable[[int, Callable[[], bool] | None], Validation]
 """Validates the current weights: on so many heads, 0 for all, until the function tells that time is over."""
 
 
+class DivergedError(TripleshotError):
+    """The loss is no number any more: to go on from the last checkpoint would end the same way."""
+
+
 class StoppedError(TripleshotError):
     """The user stopped the training; everything is saved."""
 
@@ -197,7 +201,7 @@ class Trainer:
         losses = losses_of(step, self.rng)
         total = torch.stack(list(losses.values())).sum()
         if not torch.isfinite(total):
-            raise TripleshotError(f"the loss of {stage.name} is {total.item()} at step {step}: lower the learning rate")
+            raise DivergedError(f"the loss of {stage.name} is {total.item()} at step {step}: lower the learning rate")
         total.backward()
         if self.options.clip:
             dense = [p for p in self.module.parameters() if p.grad is not None and not p.grad.is_sparse]

@@ -1,34 +1,94 @@
-"""Evidence in words."""
+"""Evidence in words, and where it is in the graph."""
+
+import pytest
 
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.reasons import describe_evidence
 
+KINDS = ("link", "path", "common", "walk", "support", "similarity", "text")
 
-def sentences(graph, head, tail):
+
+def described(graph, head, tail, weight=1.0):
     index = EvidenceIndex(graph)
     support = graph.entities.ids(["ann", "north", "bob", "south"]).reshape(-1, 2)
-    return describe_evidence(index, index.read_examples(support), graph.entities.id(head), graph.entities.id(tail))
+    ends = graph.entities.id(head), graph.entities.id(tail)
+    reasons = describe_evidence(index, index.read_examples(support), *ends, dict.fromkeys(KINDS, weight))
+    return {reason.kind: reason for reason in reasons}
 
 
-def test_the_weightiest_walk_of_three_steps_is_named(graph):
-    assert sentences(graph, "ann", "south")["walk"] == ["three steps lead to it, by way of reds and cid"]
-    assert sentences(graph, "ann", "north")["walk"] == ["no three steps lead to it"]
+def spelled(graph, reason):
+    """The names along each path, with an arrow the way the edge points."""
+    return [
+        " ".join(
+            [
+                graph.entities.name(path.entities[0]),
+                *(
+                    f"{'<' if graph.is_inverse(relation) else '>'} {graph.entities.name(entity)}"
+                    for relation, entity in zip(path.relations, path.entities[1:], strict=True)
+                ),
+            ]
+        )
+        for path in reason.paths
+    ]
+
+
+def test_the_weightiest_walk_of_three_steps_is_named_and_spelled_out(graph):
+    found = described(graph, "ann", "south")["walk"]
+    assert found.text == "three steps lead to it, by way of reds and cid"
+    assert spelled(graph, found) == ["ann > reds < cid > south"]
+    assert described(graph, "ann", "north")["walk"].text == "no three steps join ann and north"
 
 
 def test_a_link_is_told_as_the_triple_says_it(graph):
-    assert sentences(graph, "south", "cid")["link"] == ["the graph says: cid “met” south"]
-    assert sentences(graph, "ann", "cid")["link"] == ["no edge joins ann and cid"]
+    found = described(graph, "south", "cid")["link"]
+    assert found.text == "the graph says: cid “met” south"
+    assert spelled(graph, found) == ["south < cid"]
+    assert described(graph, "ann", "cid")["link"].text == "no edge joins ann and cid"
 
 
-def test_paths_common_neighbors_and_examples_are_named(graph):
-    found = sentences(graph, "cid", "north")
-    assert found["path"] == ["examples share the path: “plays for”, then “in league”"]
-    assert found["common"] == ["both are next to reds"]
-    assert found["support"] == ["the example ann has this answer"]
+def test_paths_common_neighbors_and_examples_are_named_and_spelled_out(graph):
+    found = described(graph, "cid", "north")
+    assert found["path"].text == "examples share the path: “plays for”, then “in league”"
+    assert found["common"].text == "both are next to reds"
+    assert spelled(graph, found["path"]) == spelled(graph, found["common"]) == ["cid > reds > north"]
+    assert found["support"].text == "the example ann has this answer"
+    assert found["support"].examples == (tuple(graph.entities.ids(["ann", "north"]).tolist()),)
+
+
+def test_every_step_of_a_path_is_an_edge_of_the_graph(graph):
+    entities = graph.entities.names.to_pylist()
+    found = [
+        path
+        for head in entities
+        for tail in entities
+        if head != tail
+        for reason in described(graph, head, tail).values()
+        for path in reason.paths
+    ]
+    assert {len(path.relations) for path in found} == {1, 2, 3}
+    for path in found:
+        for start, relation, end in zip(path.entities, path.relations, path.entities[1:], strict=False):
+            relations, ends = graph.adjacency.edges(start)
+            assert (relation, end) in zip(relations.tolist(), ends.tolist(), strict=True)
 
 
 def test_what_is_missing_is_said(graph):
-    found = sentences(graph, "ann", "bob")
-    assert found["path"] == ["no path that examples share"]
-    assert found["common"] == ["no neighbor in common"]
-    assert found["support"] == ["no example has it"]
+    found = described(graph, "ann", "bob")
+    assert found["path"].text == "no path of the examples joins ann and bob"
+    assert found["common"].text == "no neighbor is common to ann and bob"
+    assert found["support"].text == "no example has this answer"
+    assert all(reason.paths == reason.examples == () for reason in found.values())
+
+
+@pytest.mark.parametrize(("weight", "word"), [(0.5, "right"), (-0.5, "wrong")])
+def test_what_only_compares_says_whether_it_speaks_for_the_answer(graph, weight, word):
+    found = described(graph, "ann", "south", weight)
+    assert found["similarity"].text == f"south looks {word} beside the answers of the examples"
+    assert found["text"].text == f"the name of south looks {word} beside those of the examples"
+
+
+def test_a_kind_without_a_weight_is_left_out(graph):
+    index = EvidenceIndex(graph)
+    support = graph.entities.ids(["ann", "north"]).reshape(-1, 2)
+    (reason,) = describe_evidence(index, index.read_examples(support), 0, 1, {"link": -0.25})
+    assert (reason.kind, reason.weight) == ("link", -0.25)

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from tripleshot.answering.predictor import Predictor
 from tripleshot.datasets.catalog import load_atlas
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.server import Limits, create_app
@@ -71,6 +72,15 @@ def attentive_address() -> Iterator[str]:
     method = RSCLMethod(RSCLSettings(width=16, num_layers=2, num_heads=2, max_neighbors=6, max_distant=3))
     method.prepare(load_atlas(), 5)
     with serving(Predictor.of(load_atlas(), method, "rscl", 5)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def network_address() -> Iterator[str]:
+    """A server of the evidence network, untrained: its weights speak for an answer and against it."""
+    method = EvidenceNet()
+    method.prepare(load_atlas(), 5)
+    with serving(Predictor.of(load_atlas(), method, "evidence-net", 5)) as found:
         yield found
 
 

@@ -13,7 +13,7 @@ TEXT = [
     ("on-accent", "accent"),
     ("danger", "danger-soft"),
 ]
-MARKS = [(mark, "surface") for mark in ("head", "tail", "link", "neutral", "field", "accent", "heat")]
+MARKS = [(mark, "surface") for mark in ("head", "tail", "link", "for", "against", "neutral", "field", "accent", "heat")]
 
 
 def palettes() -> dict[str, dict[str, str]]:

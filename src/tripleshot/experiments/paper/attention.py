@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tripleshot.answering.explanation import Explanation, WeightedNeighbor, explain
+from tripleshot.answering.explaining import explain
+from tripleshot.answering.explanation import Explanation, WeightedNeighbor
 from tripleshot.answering.plots import draw_attention, draw_neighbors
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError

@@ -18,7 +18,10 @@ from tripleshot.graph.readers.rdf import FORMATS, read_rdf, read_rdflib
 from tripleshot.graph.readers.sources import format_suffix, is_directory
 from tripleshot.graph.readers.tables import read_frame, read_parquet
 
-__all__ = ["read_graph"]
+__all__ = ["Literals", "read_graph"]
+
+Literals = Literal["skip", "keep"]
+"""What becomes of RDF literals such as dates and numbers: they are left out, or are entities."""
 
 ACCEPTED = (
     "a path, a data frame, an Arrow table, an iterable of (head, relation, tail) strings, "
@@ -32,7 +35,7 @@ def read_graph(
     header: bool | None = None,
     delimiter: str | None = None,
     columns: Sequence[str] | None = None,
-    literals: Literal["skip", "keep"] = "skip",
+    literals: Literals = "skip",
 ) -> KnowledgeGraph:
     r"""Read triples from wherever they are.
 

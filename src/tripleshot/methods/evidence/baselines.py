@@ -15,7 +15,16 @@ from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.caching import SupportCache
 from tripleshot.methods.evidence.path_rules import PathRules, mine_path_rules, path_scores
-from tripleshot.methods.evidence.reasons import degree_sentence, link_sentences, path_sentences, support_sentences
+from tripleshot.methods.evidence.reasons import (
+    degree_text,
+    examples_of,
+    find_links,
+    find_paths,
+    joining_rules,
+    link_text,
+    path_text,
+    support_text,
+)
 from tripleshot.methods.protocol import Reason
 
 
@@ -82,19 +91,19 @@ class EvidenceSum(ABC):
         return scores + weights.degree * degree_share(self.graph, tails)
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Name every link, path and example that speaks for a tail, and its degree; the weightiest first."""
+        """Name the links, the paths and the examples that speak for a tail, and its degree."""
         graph, weights, reasons = self.graph, self.weights(len(support)), []
-        if weights.link:
-            links = link_sentences(graph, head, tail)
-            reasons += [Reason("link", text, weights.link / len(links)) for text in links]
-        if weights.support:
-            texts = support_sentences(graph, support, tail)
-            reasons += [Reason("support", text, weights.support / len(support)) for text in texts]
+        if weights.link and (links := find_links(graph, head, tail)):
+            reasons.append(Reason("link", link_text(graph, links), weights.link, links))
+        if weights.support and (examples := examples_of(support, tail)):
+            share = len(examples) / len(support)
+            reasons.append(Reason("support", support_text(graph, examples), weights.support * share, (), examples))
         if weights.path:
-            paths = path_sentences(graph, self._rules_of(support), head, tail)
-            reasons += [Reason("path", text, weights.path * weight) for text, weight in paths]
+            for path_type, weight in joining_rules(graph, self._rules_of(support), head, tail):
+                paths = find_paths(graph, path_type, head, tail)
+                reasons.append(Reason("path", path_text(graph, [path_type]), weights.path * weight, paths))
         share = float(degree_share(graph, np.array([tail]))[0])
-        reasons.append(Reason("degree", degree_sentence(graph, tail), weights.degree * share))
+        reasons.append(Reason("degree", degree_text(graph, tail), weights.degree * share))
         return sorted(reasons, key=lambda reason: -reason.weight)
 
     def _rules_of(self, support: IntArray) -> PathRules:

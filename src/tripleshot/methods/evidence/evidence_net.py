@@ -18,7 +18,7 @@ from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.pair_evidence import Examples, TailsByHead
 from tripleshot.methods.evidence.question_scorer import QuestionScorer
 from tripleshot.methods.evidence.reasons import describe_evidence
-from tripleshot.methods.protocol import Reason
+from tripleshot.methods.protocol import START, Reason
 from tripleshot.methods.settings import TrainingSettings, count, setting, share
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
 
@@ -211,18 +211,10 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         self._network()  # refuses weights that do not fit
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Name what speaks for and against a tail, the weightiest first; the weights add up to the score.
-
-        Reasons of one kind share what that kind adds.
-        """
+        """Name what speaks for and against a tail, each kind of evidence once; the weights add up to the score."""
         features = self.features(support, head, np.array([tail]))[0]
         groups = np.stack([self.table.columns_of(group) for group in self.table.groups])
         added, rest = self._network().contributions(features, groups)
-        sentences = describe_evidence(self.index, self._read(support), head, tail)
-        reasons = [
-            Reason(group, text, weight / len(sentences[group]))
-            for group, weight in zip(self.table.groups, added, strict=True)
-            for text in sentences[group]
-        ]
-        reasons.append(Reason("start", "where every answer to this question starts", rest))
-        return sorted(reasons, key=lambda reason: -reason.weight)
+        weights = dict(zip(self.table.groups, added, strict=True))
+        reasons = describe_evidence(self.index, self._read(support), head, tail, weights)
+        return [*reasons, Reason(START, "where every answer to this question starts", rest)]

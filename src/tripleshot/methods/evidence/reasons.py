@@ -1,84 +1,157 @@
-"""Evidence in words: the links, paths, neighbors, walks and examples that speak for a tail, as sentences for people."""
+"""Evidence in words: the links, paths, neighbors, walks and examples that speak for a tail, and where they are.
+
+Each text is a statement that can follow "because" or "although".
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from tripleshot.arrays import IntArray
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.paths import Connection
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.pair_evidence import Examples
 from tripleshot.methods.evidence.path_rules import PathRules, PathTypes, walk
+from tripleshot.methods.protocol import Reason
 
-MAX_NAMED = 3  # paths, or common neighbors
+MAX_NAMED = 3  # links, kinds of path, common neighbors, or examples
+
+Paths = tuple[Connection, ...]
+Pairs = tuple[tuple[int, int], ...]
 
 
-def describe_evidence(index: EvidenceIndex, examples: Examples, head: int, tail: int) -> dict[str, list[str]]:
-    """Return at least one sentence for each kind of evidence; what is missing, such as a link, is said as well."""
+def describe_evidence(
+    index: EvidenceIndex, examples: Examples, head: int, tail: int, weights: Mapping[str, float]
+) -> list[Reason]:
+    """Return a reason for each kind of evidence that has a weight; what is missing, such as a link, is said as well."""
     graph = index.graph
-    first, last = graph.entities.label(head), graph.entities.label(tail)
-    paths = sorted(path_sentences(graph, examples.rules, head, tail), key=lambda path: -path[1])
-    return {
-        "link": link_sentences(graph, head, tail) or [f"no edge joins {first} and {last}"],
-        "path": [sentence for sentence, _ in paths[:MAX_NAMED]] or ["no path that examples share"],
-        "common": common_sentences(index, head, tail) or ["no neighbor in common"],
-        "walk": [walk_sentence(index, head, tail)],
-        "support": support_sentences(graph, examples.support, tail) or ["no example has it"],
-        "similarity": [f"how similar {last} is to the tails of the examples"],
-        "text": [f"how similar the name of {last} is to those of the examples' tails and of {first}"],
+    last, between = graph.entities.label(tail), f"{graph.entities.label(head)} and {graph.entities.label(tail)}"
+    links = find_links(graph, head, tail)
+    rules = joining_rules(graph, examples.rules, head, tail)[:MAX_NAMED]
+    path_types = [path_type for path_type, _ in rules]
+    paths = tuple(path for path_type in path_types for path in find_paths(graph, path_type, head, tail)[:1])
+    common, walks = find_common(index, head, tail), find_walk(index, head, tail)
+    given = examples_of(examples.support, tail)
+    compared = {kind: f"looks {'right' if weight > 0 else 'wrong'} beside" for kind, weight in weights.items()}
+    found: dict[str, tuple[str, Paths, Pairs]] = {
+        "link": (link_text(graph, links) if links else f"no edge joins {between}", links, ()),
+        "path": (path_text(graph, path_types) if rules else f"no path of the examples joins {between}", paths, ()),
+        "common": (common_text(graph, common) if common else f"no neighbor is common to {between}", common, ()),
+        "walk": (walk_text(graph, walks[0]) if walks else f"no three steps join {between}", walks, ()),
+        "support": (support_text(graph, given) if given else "no example has this answer", (), given),
+        "similarity": (f"{last} {compared.get('similarity')} the answers of the examples", (), ()),
+        "text": (f"the name of {last} {compared.get('text')} those of the examples", (), ()),
     }
+    told = ((kind, *found[kind]) for kind in found if kind in weights)
+    return [Reason(kind, text, weights[kind], paths, pairs) for kind, text, paths, pairs in told]
 
 
-def link_sentences(graph: KnowledgeGraph, head: int, tail: int) -> list[str]:
-    """Name each edge between the two."""
+def find_links(graph: KnowledgeGraph, head: int, tail: int) -> Paths:
+    """Return each edge between the two, in file order."""
     relations, entities = graph.adjacency.edges(head)
-    return [_edge_text(graph, head, int(link), tail) for link in relations[entities == tail]]
+    return tuple(Connection((relation,), (head, tail)) for relation in relations[entities == tail].tolist())
 
 
-def _edge_text(graph: KnowledgeGraph, head: int, relation: int, tail: int) -> str:
-    if graph.is_inverse(relation):
-        return _edge_text(graph, tail, graph.inverse(relation), head)
-    first, last = graph.entities.label(head), graph.entities.label(tail)
-    return f"the graph says: {first} “{graph.relation_label(relation)}” {last}"
+def link_text(graph: KnowledgeGraph, links: Paths) -> str:
+    """Tell edges as their triples say them."""
+    return f"the graph says: {_listing([_edge_text(graph, link) for link in links[:MAX_NAMED]])}"
 
 
-def path_sentences(graph: KnowledgeGraph, rules: PathRules, head: int, tail: int) -> list[tuple[str, float]]:
-    """Name the paths that lead from the head to the tail and that examples share, each with the rule's weight."""
+def _edge_text(graph: KnowledgeGraph, link: Connection) -> str:
+    ((relation,), ends) = link.relations, link.entities
+    first, last = ends[::-1] if graph.is_inverse(relation) else ends
+    return f"{graph.entities.label(first)} “{graph.relation_label(graph.base(relation))}” {graph.entities.label(last)}"
+
+
+def joining_rules(graph: KnowledgeGraph, rules: PathRules, head: int, tail: int) -> list[tuple[int, float]]:
+    """Return the path types that lead from the head to the tail and that examples share, the weightiest first."""
     walks = walk(graph, head, rules.path_types)
     places = np.searchsorted(rules.path_types, walks.path_types[walks.ends == tail])
-    return [(_path_text(graph, int(rules.path_types[place])), float(rules.weights[place])) for place in places]
+    found = zip(rules.path_types[places].tolist(), rules.weights[places].tolist(), strict=True)
+    return sorted(found, key=lambda rule: -rule[1])
 
 
-def _path_text(graph: KnowledgeGraph, path_type: int) -> str:
-    steps = (_step_text(graph, step) for step in PathTypes.of(graph).decode(path_type))
-    return "examples share the path: " + ", then ".join(steps)
+def path_text(graph: KnowledgeGraph, path_types: Sequence[int]) -> str:
+    """Tell path types by the relations of their steps."""
+    types = PathTypes.of(graph)
+    named = (", then ".join(_step_text(graph, step) for step in types.decode(one)) for one in path_types)
+    return f"examples share the path{'s' * (len(path_types) > 1)}: {'; '.join(named)}"
 
 
 def _step_text(graph: KnowledgeGraph, relation: int) -> str:
     return f"“{graph.relations.label(graph.base(relation))}”" + " backwards" * graph.is_inverse(relation)
 
 
-def common_sentences(index: EvidenceIndex, head: int, tail: int) -> list[str]:
-    """Name the common neighbors with the fewest edges."""
-    graph = index.graph
+def find_paths(graph: KnowledgeGraph, path_type: int, head: int, tail: int) -> Paths:
+    """Return where a path type leads from the head to the tail, through the entities with the fewest edges first."""
+    steps = PathTypes.of(graph).decode(path_type)
+    if len(steps) == 1:
+        return (Connection(steps, (head, tail)),)
+    begun, ended = (
+        entities[relations == step]
+        for step, (relations, entities) in (
+            (steps[0], graph.adjacency.edges(head)),
+            (graph.inverse(steps[1]), graph.adjacency.edges(tail)),
+        )
+    )
+    middles = _rarest(graph, np.intersect1d(begun, ended))
+    return tuple(Connection(steps, (head, middle, tail)) for middle in middles)
+
+
+def find_common(index: EvidenceIndex, head: int, tail: int) -> Paths:
+    """Return a path through each of the common neighbors with the fewest edges."""
     middles = index.pairs.common(np.array([head]), np.array([tail])).middles
-    rarest = middles[np.lexsort([middles, graph.degrees[middles]])][:MAX_NAMED]
-    return [f"both are next to {graph.entities.label(middle)}" for middle in rarest.tolist()]
+    return tuple(_join(index.graph, head, middle, tail) for middle in _rarest(index.graph, middles))
 
 
-def walk_sentence(index: EvidenceIndex, head: int, tail: int) -> str:
-    """Name the walk of three steps that weighs most."""
+def common_text(graph: KnowledgeGraph, paths: Paths) -> str:
+    """Name the entities that paths of two steps go through."""
+    return f"both are next to {_listing([graph.entities.label(path.entities[1]) for path in paths])}"
+
+
+def find_walk(index: EvidenceIndex, head: int, tail: int) -> Paths:
+    """Return the walk of three steps that weighs most, if there is any."""
     walked = index.plain.walks.heaviest(head, tail)
-    if walked is None:
-        return "no three steps lead to it"
-    first, second = (index.graph.entities.label(entity) for entity in walked)
+    return () if walked is None else (_join(index.graph, head, *walked, tail),)
+
+
+def walk_text(graph: KnowledgeGraph, path: Connection) -> str:
+    """Name the two entities on the way."""
+    first, second = (graph.entities.label(entity) for entity in path.entities[1:-1])
     return f"three steps lead to it, by way of {first} and {second}"
 
 
-def support_sentences(graph: KnowledgeGraph, support: IntArray, tail: int) -> list[str]:
-    """Name the examples with this tail."""
-    heads = support[support[:, 1] == tail, 0]
-    return [f"the example {graph.entities.label(head)} has this answer" for head in heads]
+def examples_of(support: IntArray, tail: int) -> Pairs:
+    """Return the examples with this tail."""
+    return tuple((int(first), int(last)) for first, last in support[support[:, 1] == tail].tolist())
 
 
-def degree_sentence(graph: KnowledgeGraph, tail: int) -> str:
+def support_text(graph: KnowledgeGraph, examples: Pairs) -> str:
+    """Name the heads of examples that share a tail."""
+    heads = [graph.entities.label(head) for head, _ in examples]
+    named = heads if len(heads) <= MAX_NAMED else [*heads[: MAX_NAMED - 1], f"{len(heads) - MAX_NAMED + 1} more"]
+    return f"the example{'s' * (len(heads) > 1)} {_listing(named)} {'have' if len(heads) > 1 else 'has'} this answer"
+
+
+def degree_text(graph: KnowledgeGraph, tail: int) -> str:
     """Name the number of edges."""
     return f"{graph.entities.label(tail)} has {graph.degrees[tail]:,} edges"
+
+
+def _rarest(graph: KnowledgeGraph, entities: IntArray) -> list[int]:
+    return entities[np.lexsort([entities, graph.degrees[entities]])][:MAX_NAMED].tolist()
+
+
+def _join(graph: KnowledgeGraph, *entities: int) -> Connection:
+    """Return the path along entities, each step by the first edge between the two."""
+    relations = []
+    for start, end in pairwise(entities):
+        leaving, ends = graph.adjacency.edges(start)
+        relations.append(int(leaving[np.argmax(ends == end)]))
+    return Connection(tuple(relations), entities)
+
+
+def _listing(items: Sequence[str]) -> str:
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

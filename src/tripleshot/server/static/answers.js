@@ -1,29 +1,41 @@
-// Ranked tails, one list for each head; an answer opens to show why.
+// Ranked answers, one list for each entity asked about; an answer opens to show why.
 
 import { bar, count, element, percent, score } from "./elements.js";
+import { inOneLine } from "./state.js";
 
-/** Draw the reply of a question; `toggle(head, tail)` is called when an answer is clicked. */
-export function answerLists(reply, { toggle, copy }) {
-  const lists = reply.results.map((result) => answerList(result, toggle));
+/** Draw the reply to a question; `toggle(asked, answer)` is called when an answer is clicked. */
+export function answerLists(question, reply, { toggle, copy, save }) {
+  const lists = reply.results.map((result) => answerList(question, result, toggle));
   const seconds = reply.seconds === undefined ? "" : ` in ${reply.seconds.toFixed(2)} s`;
-  const button = element("button", { type: "button", class: "quiet", id: "copy", onclick: copy }, "Copy link");
   const note = element("p", { class: "muted" }, `Answered${seconds}.`);
   const changed = { class: "small stale-note", id: "stale", hidden: true };
   const stale = element("p", changed, "The question has changed; ask again.");
-  return [element("div", { class: "results-bar" }, note, stale, button), ...lists];
+  const button = (id, text, onclick, label = null) =>
+    element("button", { type: "button", class: "quiet", id, onclick, "aria-label": label }, text);
+  const buttons = element(
+    "div",
+    { class: "tools" },
+    button("save-csv", "CSV", () => save("csv"), "Save the answers as CSV"),
+    button("save-json", "JSON", () => save("json"), "Save the answers as JSON"),
+    button("copy", "Copy link", copy),
+  );
+  return [element("div", { class: "results-bar" }, note, stale, buttons), ...lists];
 }
 
-function answerList({ head, num_candidates: candidates, answers }, toggle) {
-  const title = element("h2", {}, element("span", { class: "entity", title: head.name }, head.label), " → ?");
+function answerList(question, { head, tail, num_candidates: candidates, answers }, toggle) {
+  const asked = head ?? tail;
+  const title = element("h2", { class: "entity", title: asked.name }, inOneLine(question, asked.label));
   if (!answers.length) {
     const words = "No answers: no candidate is left. Look among other entities.";
     return element("section", { class: "card" }, title, element("p", { class: "empty" }, words));
   }
   const share = shares(answers);
-  const rows = answers.map((answer) => answerRow(head, answer, share, toggle));
-  const caption = element("p", { class: "muted" }, `${count(candidates, "candidate")}. ${share.caption}`);
-  return element("section", { class: "card" }, title, caption, element("ol", { class: "answers" }, ...rows));
+  const rows = answers.map((answer) => answerRow(asked, answer, share, toggle));
+  const words = `${count(candidates, "candidate")}. ${share.caption} Open an answer to see why.`;
+  return element("section", { class: "card" }, title, element("p", { class: "muted" }, words), rowList(rows));
 }
+
+const rowList = (rows) => element("ol", { class: "answers" }, ...rows);
 
 /** Bars are confidence where there is any; else the score's place between the worst and the best one shown. */
 function shares(answers) {
@@ -38,28 +50,29 @@ function shares(answers) {
   return { caption, of, text: (answer) => score(answer.score) };
 }
 
-function answerRow(head, answer, share, toggle) {
+function answerRow(asked, answer, share, toggle) {
   const { entity, rank } = answer;
   const name = entity.label === entity.name ? null : element("span", { class: "name" }, entity.name);
   const known = answer.is_known ? element("span", { class: "tag" }, "known") : null;
   const button = element(
     "button",
-    { type: "button", class: "answer", "aria-expanded": "false", onclick: () => toggle(head.name, entity.name) },
+    { type: "button", class: "answer", "aria-expanded": "false", onclick: () => toggle(asked.name, entity.name) },
     element("span", { class: "rank" }, String(rank)),
     element("span", { class: "label" }, entity.label, name, known),
     bar(share.of(answer)),
     element("span", { class: "number" }, share.text(answer)),
+    element("span", { class: "chevron", "aria-hidden": "true" }),
   );
   const row = element("li", {}, button);
-  row.dataset.head = head.name;
-  row.dataset.tail = entity.name;
+  row.dataset.asked = asked.name;
+  row.dataset.answer = entity.name;
   return row;
 }
 
 /** Find the row of an answer in what is shown; null when it is not among the answers. */
-export function rowOf(place, { head, tail }) {
+export function rowOf(place, { asked, answer }) {
   return [...place.querySelectorAll(".answers > li")].find(
-    (row) => row.dataset.tail === tail && row.dataset.head === head,
+    (row) => row.dataset.answer === answer && row.dataset.asked === asked,
   ) ?? null;
 }
 
@@ -73,7 +86,7 @@ export function openRow(row) {
   return place;
 }
 
-/** Make a place for the explanation of a tail that a link names but that is not among the answers now. */
+/** Make a place for the explanation of an answer that a link names but that is not among the answers now. */
 export function openApart(results, label) {
   const place = explanationPlace(label);
   const title = element("h2", {}, `${label}, which is not among these answers`);

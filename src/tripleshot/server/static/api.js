@@ -8,20 +8,29 @@ export class RequestError extends Error {}
 
 export const about = () => request("about");
 
+/** A question to try: {"question": {relation, examples, head} or null}. */
+export const example = () => request("example");
+
 export const answer = (question, signal) =>
   request("answer", {
     signal,
     body: {
+      ...named(question),
       examples: question.examples,
-      heads: question.heads,
+      [question.side === "tail" ? "tails" : "heads"]: question.asked,
       top: question.top,
       candidates: question.among === "types" ? question.types : question.among,
       with_known: question.known,
     },
   });
 
-export const explain = (question, head, tail, signal) =>
-  request("explain", { signal, body: { examples: question.examples, head, tail } });
+export const explain = (question, { asked, answer: found }, signal) => {
+  const [head, tail] = question.side === "tail" ? [found, asked] : [asked, found];
+  const body = { ...named(question), examples: question.examples, head, tail, asked: question.side };
+  return request("explain", { signal, body });
+};
+
+const named = ({ relation }) => (relation ? { relation } : {});
 
 export async function search(text, limit = 8, signal = undefined) {
   const found = await request(`entities?${new URLSearchParams({ q: text, limit })}`, { signal });

@@ -2,16 +2,17 @@
 
 import * as api from "./api.js";
 import { answerLists, closeRows, openApart, openRow, rowOf } from "./answers.js";
-import { announce, count, element, isStill } from "./elements.js";
+import { announce, count, isStill } from "./elements.js";
 import { explanationOf } from "./explanation.js";
+import { asCsv, asJson, download } from "./export.js";
 import { questionForm } from "./form.js";
 import { byName, remember, seen } from "./names.js";
 import { beginning, problem, waiting } from "./notices.js";
-import { fromFragment, isComplete, isSame, nothing, toFragment } from "./state.js";
+import { fromFragment, inOneLine, isSame, missing, nothing, toFragment } from "./state.js";
 
 const results = document.getElementById("results");
 let asked = null; // the question that the answers on the screen belong to
-let opened = null; // {head, tail} by name
+let opened = null; // {asked, answer} by name
 let offered = null; // an example question from the server
 let running = new AbortController();
 let removeDrawing = () => {};
@@ -21,7 +22,6 @@ const form = questionForm({ about, ask: askAnew, change: markStale, clear: start
 
 function show(...nodes) {
   closeExplanation();
-  results.removeAttribute("aria-busy");
   results.classList.remove("stale");
   results.replaceChildren(...nodes);
 }
@@ -35,10 +35,12 @@ function closeExplanation() {
 function replaceRunning() {
   running.abort();
   running = new AbortController();
+  endWaiting();
   return running.signal;
 }
 
 function showNothing() {
+  asked = null;
   document.title = "tripleshot";
   show(beginning(offered, takeOffer));
 }
@@ -50,58 +52,72 @@ function takeOffer() {
 
 function startOver() {
   replaceRunning();
-  asked = opened = null;
+  opened = null;
   form.show(nothing());
   history.pushState(null, "", location.pathname + location.search);
   showNothing();
 }
 
-/** Ask because a person said so: this is a new step in the history. */
+/** Ask because a person said so: once it is answered, this is a new step in the history. */
 async function askAnew(question) {
-  opened = null;
-  if (isComplete(question)) {
-    const fragment = `#${toFragment(question)}`;
-    if (location.hash !== fragment) history.pushState(null, "", fragment);
-  }
-  await ask(question);
+  if (!(await ask(question, null))) return;
+  const fragment = `#${toFragment(question)}`;
+  if (location.hash !== fragment) history.pushState(null, "", fragment);
   const isBelow = results.getBoundingClientRect().top > innerHeight * 0.6;
   if (isBelow) results.scrollIntoView({ behavior: isStill() ? "auto" : "smooth" });
 }
 
-async function ask(question) {
+/** Ask, and show the answers; what goes wrong is said beside the form, and what was on the screen stays. */
+async function ask(question, toOpen) {
   const signal = replaceRunning();
-  asked = null;
-  if (!isComplete(question)) {
-    const missing = question.examples.length ? "Name a head to ask about." : "Give at least one example pair.";
-    return show(problem(missing));
-  }
-  show(waiting("Asking…"));
+  form.complain(missing(question));
+  if (missing(question)) return false;
+  if (!results.hasChildNodes()) show(waiting("Asking…"));
   results.setAttribute("aria-busy", "true");
+  form.wait(true);
   try {
     const reply = await api.answer(question, signal);
-    asked = question;
+    endWaiting();
+    [asked, opened] = [question, toOpen];
     showAnswers(reply);
+    return true;
   } catch (error) {
-    if (error.name !== "AbortError") show(problem(error.message));
+    if (error.name === "AbortError") return false;
+    endWaiting();
+    form.complain(error.message);
+    if (asked) markStale();
+    else showNothing();
+    return false;
   }
 }
 
+function endWaiting() {
+  results.removeAttribute("aria-busy");
+  form.wait(false);
+}
+
 function showAnswers(reply) {
-  const found = reply.results.flatMap(({ head, answers }) => [head, ...answers.map(({ entity }) => entity)]);
-  remember(found);
-  show(...answerLists(reply, { toggle, copy: copyLink }));
-  const labels = reply.results.map(({ head }) => head.label).join(", ");
-  document.title = `${labels} → ? · tripleshot`;
+  const entities = reply.results.map(({ head, tail }) => head ?? tail);
+  remember([...entities, ...reply.results.flatMap(({ answers }) => answers.map(({ entity }) => entity))]);
+  show(...answerLists(asked, reply, { toggle, copy: copyLink, save: (kind) => save(kind, reply) }));
+  const labels = entities.map(({ label }) => label).join(", ");
+  document.title = `${inOneLine(asked, labels)} · tripleshot`;
   const total = reply.results.reduce((sum, { answers }) => sum + answers.length, 0);
   announce(`${count(total, "answer")} for ${labels}`);
   markStale(); // the question may have changed while its answers were under way
   if (opened) open();
 }
 
+function save(kind, reply) {
+  const [write, type] = kind === "csv" ? [asCsv, "text/csv"] : [asJson, "application/json"];
+  download(`answers.${kind}`, write(asked, reply), type);
+  announce(`answers.${kind} saved`);
+}
+
 /** Open an answer, or close it when it is open. */
-function toggle(head, tail) {
-  const isOpen = opened?.head === head && opened.tail === tail;
-  opened = isOpen ? null : { head, tail };
+function toggle(entity, answer) {
+  const isOpen = opened?.asked === entity && opened.answer === answer;
+  opened = isOpen ? null : { asked: entity, answer };
   history.pushState(null, "", `#${toFragment(asked, opened)}`);
   open();
 }
@@ -111,23 +127,23 @@ async function open() {
   closeExplanation();
   if (!opened) return;
   const row = findOpened();
-  const place = row ? openRow(row) : openApart(results, seen(opened.tail).label);
+  const place = row ? openRow(row) : openApart(results, seen(opened.answer).label);
   place.append(waiting("Looking for the reasons…"));
   try {
-    const explanation = await api.explain(asked, opened.head, opened.tail, signal);
+    const explanation = await api.explain(asked, opened, signal);
     const { nodes, draw } = explanationOf(explanation);
     place.replaceChildren(...nodes);
     removeDrawing = draw();
-    announce(`Why ${explanation.tail.label} for ${explanation.head.label}`);
+    announce(explanation.summary);
   } catch (error) {
     if (error.name !== "AbortError") place.replaceChildren(problem(error.message));
   }
 }
 
-/** A link may name the opened head by label or id: then the only list there is decides. */
+/** A link may name the entity asked about by label or id: then the only list there is decides. */
 function findOpened() {
-  const lists = new Set([...results.querySelectorAll(".answers > li")].map((row) => row.dataset.head));
-  if (lists.size === 1) opened.head = [...lists][0];
+  const lists = new Set([...results.querySelectorAll(".answers > li")].map((row) => row.dataset.asked));
+  if (lists.size === 1) opened.asked = [...lists][0];
   return rowOf(results, opened);
 }
 
@@ -159,12 +175,14 @@ async function copied(text) {
 
 async function restore() {
   const view = fromFragment(location.hash);
-  opened = view.opened;
-  if (asked && isSame(view.question, asked)) return open();
+  if (asked && isSame(view.question, asked)) {
+    opened = view.opened;
+    return open();
+  }
   form.show(view.question);
-  if (isComplete(view.question)) return ask(view.question);
+  opened = null;
+  if (!missing(view.question)) return ask(view.question, view.opened);
   replaceRunning();
-  asked = null;
   return showNothing();
 }
 
@@ -173,16 +191,16 @@ async function introduce() {
   form.fit(told);
   const sizes = [count(told.num_entities, "entity", "entities"), count(told.num_triples, "triple")];
   document.getElementById("about").textContent = [told.name, ...sizes, `method ${told.method}`].join(" · ");
-  offered = offerOf(told.example);
-  if (!asked && results.querySelector(".start")) showNothing();
 }
 
-/** An example question is optional: {"examples": [{"head": entity, "tail": entity}], "head": entity}. */
-function offerOf(example) {
-  if (!example?.examples?.length) return null;
-  remember([...example.examples.flatMap(({ head, tail }) => [head, tail]), example.head]);
-  const examples = example.examples.map(({ head, tail }) => ({ head: head.name, tail: tail.name }));
-  return { ...nothing(), examples, heads: [example.head.name] };
+/** Offer a question of the server's own, if it has one. */
+async function offer() {
+  const { question } = await api.example();
+  if (!question) return;
+  remember([...question.examples.flatMap(({ head, tail }) => [head, tail]), question.head]);
+  const examples = question.examples.map(({ head, tail }) => ({ head: head.name, tail: tail.name }));
+  offered = { ...nothing(), relation: question.relation, examples, asked: [question.head.name] };
+  if (results.querySelector(".start")) showNothing();
 }
 
 document.querySelector(".skip").addEventListener("click", (event) => {
@@ -192,12 +210,11 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 results.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !opened) return;
   const row = rowOf(results, opened);
-  toggle(opened.head, opened.tail);
+  toggle(opened.asked, opened.answer);
   row?.querySelector(".answer").focus();
 });
 addEventListener("hashchange", restore);
 
 restore();
-introduce().catch((error) => {
-  if (!asked) show(problem(error.message));
-});
+introduce().catch((error) => form.complain(error.message));
+offer().catch(() => {}); // the page is whole without it

@@ -62,6 +62,9 @@ export function chips({ label, placeholder, field, resolve, change }) {
     node: element("div", { class: "field" }, element("span", { "aria-hidden": "true" }, label), list, entry.field),
     read: () => values.map((value) => value.name),
     show,
+    hint(text) {
+      entry.input.placeholder = text;
+    },
     addEntered() {
       const text = entry.input.value.trim();
       if (!text) return;

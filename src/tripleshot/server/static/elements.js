@@ -29,6 +29,20 @@ export function bar(share, kind = "") {
   return element("span", { class: `bar ${kind}`, "aria-hidden": "true" }, inside);
 }
 
+/** Make a bar of a signed share between -1 and 1: to the right of the middle, or hatched to the left of it. */
+export function signedBar(share) {
+  const inside = element("span", { class: `bar-fill ${share > 0 ? "for" : "against"}` });
+  inside.style.width = `${(50 * Math.min(1, Math.abs(share))).toFixed(1)}%`;
+  return element("span", { class: "bar signed", "aria-hidden": "true" }, inside);
+}
+
+/** Write a weight with its sign and two digits; more where they would all be zeros. */
+export function signed(weight) {
+  const size = Math.abs(weight);
+  if (!size) return "0.00";
+  return (weight > 0 ? "+" : "−") + (size >= 0.005 ? size.toFixed(2) : Number(size.toPrecision(1)).toString());
+}
+
 /** Write a share as a percentage that never rounds something to nothing. */
 export function percent(share) {
   if (share > 0 && share < 0.001) return "< 0.1%";

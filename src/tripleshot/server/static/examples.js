@@ -2,18 +2,28 @@
 
 import { combobox } from "./combobox.js";
 import { announce, count, element } from "./elements.js";
-import { describeEntity, findEntities, pairsIn, resolve, seen } from "./names.js";
+import { describeEntity, findEntities, resolve, seen } from "./names.js";
+import { problem } from "./notices.js";
+import { holdsPairs, inWords, readPairs } from "./pairs.js";
 
-/** Build the list and its fields inside the page; `change` is called whenever a person changed the pairs. */
-export function exampleList(change) {
+const MAX_BYTES = 1_000_000; // of a file
+
+/**
+ * Build the list and its fields inside the page.
+ *
+ * @param {() => void} change called whenever a person changed the pairs
+ * @param {(relation: string) => void} name called with what pasted or uploaded lines call the relation
+ */
+export function exampleList(change, name) {
   const list = document.getElementById("pairs");
   const hint = document.getElementById("examples-hint");
   let pairs = []; // [{head: {name, label, suggestions?}, tail: the same}]
   let shots = null;
+  let most = 100; // examples that the server takes
 
   const field = (which, choose) => {
     const label = `${which} of a new example`;
-    const paste = (text) => addAll(pairsIn(text));
+    const paste = (text) => holdsPairs(text) && addLines(text);
     return combobox({ label, placeholder: which, find: findEntities, describe: describeEntity, choose, paste });
   };
   const first = field("Head", (entity) => take("head", entity));
@@ -54,14 +64,40 @@ export function exampleList(change) {
     change();
   }
 
-  function addAll(found) {
-    if (!found) return false;
-    pairs.push(...found.map(typedPair));
-    announce(`${count(found.length, "example")} pasted`);
+  /** Take every pair of a text, and say which lines hold none; true when there was a pair. */
+  function addLines(text) {
+    const { pairs: found, relation, problems } = readPairs(text);
+    const room = Math.max(0, most - pairs.length);
+    if (found.length > room) {
+      problems.push(`this server takes ${count(most, "example")}, and ${found.length - room} more were left out`);
+    }
+    pairs.push(...found.slice(0, room).map(typedPair));
+    complain(problems.length ? inWords(problems) : "");
+    if (!found.length) return false;
+    if (relation) name(relation);
+    announce(`${count(Math.min(room, found.length), "example")} added`);
     lookUp();
     change();
     return true;
   }
+
+  function complain(text) {
+    const shown = text ? [problem(text, "Some lines could not be used.")] : [];
+    document.getElementById("lines-problem").replaceChildren(...shown);
+    if (text) document.getElementById("many").open = true;
+  }
+
+  document.getElementById("add-lines").addEventListener("click", () => {
+    const lines = document.getElementById("lines");
+    if (addLines(lines.value)) lines.value = "";
+  });
+  document.getElementById("file").addEventListener("change", async ({ target }) => {
+    const [file] = target.files;
+    target.value = ""; // so that the same file can be chosen again
+    if (!file) return;
+    if (file.size > MAX_BYTES) complain(`${file.name} is larger than ${count(MAX_BYTES, "byte")}`);
+    else addLines(await file.text());
+  });
 
   function empty() {
     taken = { head: null, tail: null };
@@ -124,11 +160,13 @@ export function exampleList(change) {
     read: () => pairs.map(({ head, tail }) => ({ head: head.name, tail: tail.name })),
     show(examples) {
       pairs = examples.map(typedPair);
+      complain("");
       empty();
       lookUp();
     },
-    suit(number) {
+    suit(number, atMost) {
       shots = number;
+      most = atMost ?? most;
       draw();
     },
     focus: () => inputs.head.focus(),

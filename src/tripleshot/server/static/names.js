@@ -18,11 +18,23 @@ export function seen(name) {
 /** Return a question with names in place of the labels that have been looked up. */
 export function byName(question) {
   const examples = question.examples.map(({ head, tail }) => ({ head: seen(head).name, tail: seen(tail).name }));
-  return { ...question, examples, heads: question.heads.map((head) => seen(head).name) };
+  return { ...question, examples, asked: question.asked.map((name) => seen(name).name) };
 }
 
+const AT_ONCE = 4; // searches, so that a long list leaves the server to others
+const turns = Array.from({ length: AT_ONCE }, () => Promise.resolve());
+let turn = 0;
+
 /** Look a name or label up: {name, label} when it is one entity, {name, label, suggestions} when it is not. */
-export async function resolve(text) {
+export function resolve(text) {
+  if (known.has(text)) return Promise.resolve(known.get(text));
+  turn = (turn + 1) % AT_ONCE;
+  const found = turns[turn].then(() => lookUp(text));
+  turns[turn] = found.catch(() => {});
+  return found;
+}
+
+async function lookUp(text) {
   if (known.has(text)) return known.get(text);
   const found = await search(text, 4);
   remember(found);
@@ -48,14 +60,4 @@ export async function findEntities(text, signal) {
 export function describeEntity({ name, label, types = [], degree }) {
   const notes = [label === name ? null : name, types.join(", "), degree === undefined ? null : count(degree, "edge")];
   return [label, notes.filter(Boolean).join(" · ")];
-}
-
-/** Split pasted text into pairs: one per line, parted by a bar, an arrow or a tab. Null when it holds none. */
-export function pairsIn(text) {
-  const pairs = text
-    .split(/\r?\n/)
-    .map((line) => line.split(/\s*(?:\||→|\t|->)\s*/).map((part) => part.trim()))
-    .filter((parts) => parts.length === 2 && parts[0] && parts[1])
-    .map(([head, tail]) => ({ head, tail }));
-  return pairs.length ? pairs : null;
 }

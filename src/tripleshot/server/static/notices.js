@@ -2,8 +2,9 @@
 
 import { element } from "./elements.js";
 import { seen } from "./names.js";
+import { inOneLine } from "./state.js";
 
-const STEPS = ["Give a few pairs that stand in a relation.", "Name a head to ask about.", "See ranked tails, and why."];
+const STEPS = ["Give a few pairs that stand in a relation.", "Name a head or a tail.", "See ranked answers, and why."];
 
 /** Say how to begin; `offered` is an example question or null, `take` is called when a person wants it. */
 export function beginning(offered, take) {
@@ -17,10 +18,11 @@ export function beginning(offered, take) {
   );
 }
 
-function inWords({ examples, heads }) {
+function inWords({ relation, side, examples, asked }) {
   const label = (name) => seen(name).label;
   const pairs = examples.slice(0, 2).map(({ head, tail }) => `${label(head)} → ${label(tail)}`);
-  return element("p", {}, `If ${pairs.join(", ")} and so on, then ${label(heads[0])} → ?`);
+  const question = inOneLine({ relation, side }, label(asked[0]));
+  return element("p", {}, `If ${pairs.join(", ")} and so on, then ${question}`);
 }
 
 /** Say what is being waited for. */
@@ -29,7 +31,7 @@ export function waiting(text) {
 }
 
 /** Say what went wrong, in the server's words where it gave some. */
-export function problem(message) {
+export function problem(message, title = "That did not work.") {
   const sentence = message.charAt(0).toUpperCase() + message.slice(1);
-  return element("div", { class: "notice", role: "alert" }, element("strong", {}, "That did not work."), sentence);
+  return element("div", { class: "notice", role: "alert" }, element("strong", {}, title), sentence);
 }

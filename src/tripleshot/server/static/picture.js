@@ -1,10 +1,14 @@
-// The subgraph on the screen, by cytoscape: attention is the width and the strength of a line.
+// The subgraph on the screen, by cytoscape: weight is the width of a line; what speaks against is dashed.
 
 import { percent } from "./elements.js";
 import { INDENT, layout } from "./subgraph.js";
 
 const NARROW = 640;
 const LABEL = 108; // widest label in a column, in pixels
+const WIDEST = "mapData(weight, 0, 1, 2, 6)"; // of the lines that reasons rest on
+const MAX_LETTERS = 48; // of a label that is wrapped; pointing at it reads it in full
+const MAX_WORD = 16;
+const NEAR = 26; // pixels from a node, within which a line that passes it is bent
 
 /**
  * Draw into a container that stands in the page; `read` gets what is pointed at. Returns how to remove it.
@@ -42,6 +46,10 @@ function mount(container, subgraph, read) {
     cy.resize();
     cy.style(styles(isNarrow, width));
     cy.nodes().positions((node) => ({ ...places[node.data("of") ?? node.id()] }));
+    cy.nodes().forEach((node) => node.toggleClass("above", !isNarrow && node.hasClass("middle") && node.position("y") < 0));
+    const between = cy.nodes(".middle").map((node) => node.position("y"));
+    cy.edges(".asked").style(isNarrow ? {} : { "control-point-distances": -arch(between) });
+    cy.edges().not(".asked").forEach((edge) => bend(edge, isNarrow ? {} : places));
     if (isNarrow) cy.viewport({ zoom: 1, pan: { x: 18, y: 22 } });
     else center(cy, places);
     container.dataset.nodes = String(cy.nodes().length);
@@ -65,10 +73,27 @@ function mount(container, subgraph, read) {
   };
 }
 
+/** Let a line that would pass through another node go around it, below. */
+function bend(edge, places) {
+  const [from, to] = [edge.source().position(), edge.target().position()];
+  const isPassed = ({ x, y }) => {
+    const way = (x - from.x) / (to.x - from.x);
+    return way > 0.02 && way < 0.98 && Math.abs(from.y + way * (to.y - from.y) - y) < NEAR;
+  };
+  if (!Object.values(places).some(isPassed)) return;
+  const distance = to.x > from.x ? 116 : -116;
+  edge.style({ "curve-style": "unbundled-bezier", "control-point-distances": distance, "control-point-weights": 0.5 });
+}
+
+/** How far the line of the answer is bent, so that it passes above everything between head and tail. */
+function arch(between) {
+  return 2 * (55 - Math.min(...between, 0));
+}
+
 function heightOf(places, isNarrow) {
   const ys = Object.values(places).map(({ y }) => y);
   const height = Math.max(...ys) - Math.min(...ys);
-  return isNarrow ? height + 48 : Math.max(220, height + 96);
+  return isNarrow ? height + 48 : Math.max(200, height + 136);
 }
 
 function center(cy, places) {
@@ -81,10 +106,10 @@ function elementsOf({ nodes, edges }) {
   const [head, tail] = nodes;
   return [
     ...nodes.map((node) => ({ data: nodeData(node), classes: node.kind })),
-    ...nodes.filter(({ kind, relation }) => relation && kind !== "middle").map(noteOn),
+    ...nodes.filter(({ id, kind }) => kind !== "middle" && isNoted(edges, id)).map(noteOn),
     ...edges.map((edge) => ({
-      data: { ...edge, label: edge.relation.label, text: edgeText(edge) },
-      classes: edge.isConnection ? "connection" : "",
+      data: { ...edge, label: edgeLabel(edge), text: edgeText(edge) },
+      classes: edge.isAgainst ? `${edge.kind} opposed` : edge.kind,
     })),
     { data: { id: "asked", source: head.id, target: tail.id, weight: 0, text: "the answer" }, classes: "asked" },
   ];
@@ -93,16 +118,30 @@ function elementsOf({ nodes, edges }) {
 function nodeData({ id, entity, relation }) {
   const way = relation && `${relation.is_inverse ? "←" : "→"} ${relation.label}`;
   const { label, name } = entity;
-  return { id, label, long: way ? `${label}  ${way}` : label, text: label === name ? label : `${label} (${name})` };
+  const text = label === name ? label : `${label} (${name})`;
+  return { id, label: shortened(label), long: way ? `${label}  ${way}` : label, text };
 }
+
+const isNoted = (edges, id) => edges.some(({ to, kind }) => to === id && kind === "neighbor");
 
 /** The relation that leads to a neighbor, written above it: on the line it would be hidden by other lines. */
 function noteOn({ id, relation }) {
   return { data: { id: `${id}-note`, of: id, label: relation.label }, classes: "note" };
 }
 
-function edgeText({ text, value }) {
-  return value === null || value === undefined ? text : `${text}, ${percent(value)}`;
+function edgeLabel({ relation, numbers }) {
+  return numbers.length ? `${numbers.join(", ")} · ${relation.label}` : relation.label;
+}
+
+function edgeText({ text, value, numbers, isAgainst }) {
+  const of = numbers.length ? ` (reason ${numbers.join(", ")}${isAgainst ? ", against it" : ""})` : "";
+  return value === null || value === undefined ? text + of : `${text}, ${percent(value)}`;
+}
+
+/** Cut a long label, and each word that is too long for a line, in the middle. */
+function shortened(label) {
+  const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 7)}…${text.slice(-6)}` : text);
+  return cut(label.split(" ").map((word) => cut(word, MAX_WORD)).join(" "), MAX_LETTERS);
 }
 
 function styles(isNarrow, width) {
@@ -111,7 +150,8 @@ function styles(isNarrow, width) {
   const font = getComputedStyle(document.body).fontFamily;
   const room = (depth) => width - depth * INDENT - 50; // to the right of a node in the list
   const strong = { "font-size": 14, "font-weight": 600 };
-  const wide = { "text-max-width": isNarrow ? room(1) : 1.3 * LABEL };
+  const wrapped = { "text-wrap": "wrap", "text-max-width": 1.1 * LABEL };
+  const wide = isNarrow ? { "text-max-width": room(1) } : wrapped;
   return [
     {
       selector: "node",
@@ -140,8 +180,13 @@ function styles(isNarrow, width) {
     { selector: "node.head, node.tail", style: { width: 26, height: 26, ...wide, ...strong } },
     { selector: "node.head", style: { "background-color": color("head") } },
     { selector: "node.tail", style: { "background-color": color("tail"), shape: "round-rectangle" } },
+    { selector: "node.above", style: { "text-valign": "top", "text-margin-y": -4 } },
     { selector: "edge", style: edgeStyle(color) },
-    { selector: "edge.connection", style: connectionStyle(color, font, isNarrow) },
+    { selector: "edge.connection", style: pathStyle(color, font, isNarrow, "edge", 2) },
+    { selector: "edge.for", style: pathStyle(color, font, isNarrow, "for", WIDEST) },
+    { selector: "edge.example", style: { ...pathStyle(color, font, isNarrow, "for", WIDEST), "line-style": "dotted" } },
+    { selector: "edge.against", style: { ...pathStyle(color, font, isNarrow, "against", WIDEST), "line-style": "dashed" } },
+    { selector: "edge.opposed", style: { "line-color": color("against"), "target-arrow-color": color("against") } },
     { selector: "edge.asked", style: askedStyle(color, isNarrow) },
   ];
 }
@@ -176,12 +221,12 @@ function edgeStyle(color) {
   };
 }
 
-function connectionStyle(color, font, isNarrow) {
+function pathStyle(color, font, isNarrow, name, width) {
   return {
-    width: "mapData(weight, 0, 1, 3, 6)",
+    width,
     opacity: 1,
-    "line-color": color("link"),
-    "target-arrow-color": color("link"),
+    "line-color": color(name),
+    "target-arrow-color": color(name),
     label: isNarrow ? "" : "data(label)",
     color: color("text"),
     "font-family": font,
@@ -189,7 +234,7 @@ function connectionStyle(color, font, isNarrow) {
     "text-rotation": "autorotate",
     "text-margin-y": -9,
     "text-wrap": "ellipsis",
-    "text-max-width": LABEL,
+    "text-max-width": 1.3 * LABEL,
     "z-index": 5,
   };
 }
