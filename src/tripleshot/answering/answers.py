@@ -77,11 +77,13 @@ class Answers(Tabular):
 
     def __str__(self) -> str:
         lines = []
-        for entity, answers in zip(self.asked, self, strict=True):
+        for entity, answers, ranked in zip(self.asked, self, self.rankings, strict=True):
             lines.append(self.title(entity))
             for answer in answers:
                 sure = "" if answer.confidence is None else f"  {answer.confidence:.0%}"
                 lines.append(f"  {answer.rank}. {answer.label}{sure}  ({answer.score:.3f})")
+            if ranked.none is not None:
+                lines.append(f"  none of the {ranked.num_candidates:,} candidates  {ranked.none:.0%}")
         return "\n".join(lines)
 
     def title(self, entity: int) -> str:

@@ -42,7 +42,8 @@ def ranking_document(graph: KnowledgeGraph, asked: int, ranked: Ranked, side: st
         }
         for rank, (entity, score, share, is_known) in enumerate(rows, start=1)
     ]
-    return {side: entity_document(graph, asked), "num_candidates": ranked.num_candidates, "answers": answers}
+    about = {"num_candidates": ranked.num_candidates, "none": ranked.none}
+    return {side: entity_document(graph, asked), **about, "answers": answers}
 
 
 def explanation_document(explanation: Explanation) -> Document:

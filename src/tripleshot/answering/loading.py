@@ -57,7 +57,8 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
         dataset = data
     else:
         dataset = load_dataset(data) if data is not None else _find_dataset(folder, config)
-    if find_method(config.method).learns:
+    entry = find_method(config.method)
+    if entry.learns and entry.method_class().knows_names:
         require_known_names(config, dataset, folder)
     method = restore_method(config, folder, dataset, device)
     return Predictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)

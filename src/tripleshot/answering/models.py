@@ -1,5 +1,6 @@
 """Trained predictors: made by `train`, kept by `Predictor.save`, found again by `loading.load`."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -7,14 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from tripleshot.answering.predictor import DEFAULT_SHOTS, Predictor
+from tripleshot.answering.sources import calibration_of
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.methods import check_setting_names, create_method, find_method
+from tripleshot.errors import InputError
+from tripleshot.evaluation.calibration import save_calibration
+from tripleshot.methods import check_setting_names, create_method, find_method, settings_of
+from tripleshot.methods.trainable import UNIVERSAL, UNIVERSAL_NAME
 from tripleshot.training.budget import Stopwatch, read_budget
 from tripleshot.training.distributed import process_group, rank
 from tripleshot.training.fit import calibrate_run, fit, train_run
 from tripleshot.training.runs import load_config
 from tripleshot.training.trainer import TrainingCallback, TrainingUpdate
+
+logger = logging.getLogger(__name__)
 
 
 def train(
@@ -25,6 +32,7 @@ def train(
     budget: str | float | timedelta | None = None,
     preset: str = "fast",
     settings: Mapping[str, Any] | None = None,
+    start: str | Path | None = None,
     folder: str | Path | None = None,
     with_graph: bool = False,
     resume: bool = False,
@@ -43,6 +51,9 @@ def train(
             calibration, but not reading the dataset.
         preset: where settings start from.
         settings: single settings in place of the preset's.
+        start: what evidence-net starts from: "universal", the weights that come with the package, which is the default
+            where the settings fit them; "scratch", random weights; or the folder of a run, on whatever graph. It never
+            ends worse on the valid tasks than it began; without valid tasks it stays as it began.
         folder: where the run is kept, with checkpoints to resume from; None keeps it in memory until `save`.
         with_graph: keep the dataset in the folder, too, so that the run can be given away. One in memory always is.
         resume: go on with the run in the folder, with its own method, settings, shots and budget.
@@ -52,7 +63,10 @@ def train(
     source = "" if isinstance(dataset, FewShotDataset) else str(dataset)
     data = dataset if isinstance(dataset, FewShotDataset) else load_dataset(dataset)
     kept = None if folder is None else Path(folder)
-    chosen = {} if resume else _settings(method, preset, settings or {})
+    chosen = {} if resume else start_with(method, _settings(method, preset, settings or {}), start)
+    if chosen.get("pretrained") and not data.valid and _serves_any_graph(method):
+        logger.warning("%s has no valid task to choose on: the weights stay as they begin", data.name)
+        chosen["steps"], budget = 0, None
     seconds, watch = read_budget(budget), Stopwatch(calibrates=True)
     with process_group(device):
         if kept is None:
@@ -67,7 +81,35 @@ def train(
         if rank() != 0:
             return Predictor.of(data, trained, method, shots, device=device)
         calibration = calibrate_run(trained, data, shots, kept, _progress_of(callback), watch)
+        if calibration is None and settings_of(trained).get("pretrained") == UNIVERSAL_NAME:
+            calibration = calibration_of(UNIVERSAL_NAME)
+            if kept is not None and calibration is not None:
+                save_calibration(calibration, kept)
     return Predictor.of(data, trained, method, shots, calibration, device)
+
+
+def start_with(method: str, settings: dict[str, Any], start: str | Path | None) -> dict[str, Any]:
+    """Return settings that say what a training starts from.
+
+    Args:
+        method: to train.
+        settings: of the method.
+        start: "universal", "scratch" or a run; None starts from the universal weights wherever these fit.
+    """
+    if not _serves_any_graph(method):
+        if start is not None:
+            raise InputError(f"{method} does not start from the network of another: only evidence-net does")
+        return settings
+    if start is not None:
+        return {**settings, "pretrained": "" if str(start) == "scratch" else str(start)}
+    shipped = load_config(UNIVERSAL).settings
+    is_alike = all(settings[name] == shipped[name] for name in ("hidden_width", "text", "without_evidence"))
+    return {**settings, "pretrained": UNIVERSAL_NAME} if is_alike and not settings["pretrained"] else settings
+
+
+def _serves_any_graph(method: str) -> bool:
+    entry = find_method(method)
+    return entry.learns and entry.method_class().starts_from == "network"
 
 
 def _settings(method: str, preset: str, given: Mapping[str, Any]) -> dict[str, Any]:

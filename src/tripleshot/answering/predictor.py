@@ -24,7 +24,7 @@ from tripleshot.answering.questions import (
     make_question,
 )
 from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates, rank_tails
-from tripleshot.answering.sources import as_dataset, create_ready, put_on
+from tripleshot.answering.sources import as_dataset, calibration_of, create_ready, put_on
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
@@ -39,7 +39,7 @@ from tripleshot.methods.trainable import TrainableMethod
 from tripleshot.training.runs import CONFIG, DATA, RunConfig, save_config, save_names
 
 HEADS_PER_BATCH = 32
-DEFAULT_METHOD = "evidence"
+DEFAULT_METHOD = "universal"
 DEFAULT_SHOTS = 5
 
 
@@ -82,14 +82,14 @@ class Predictor:
                 and `load` return. Trained weights find the entities of another graph by their names.
             shots: how many examples will be given, for a method that has to know.
             device: where to compute.
-            calibration: turns scores into confidence; by default that of what was trained.
+            calibration: turns scores into confidence; by default that of what was trained, or of the universal weights.
         """
         self.dataset = as_dataset(data)
         trained = method if isinstance(method, Predictor) else None
         self.device = device
         self.shots = shots if shots is not None else (trained.shots if trained else DEFAULT_SHOTS)
         check_shots(self.shots)
-        self.calibration = calibration or (trained.calibration if trained else None)
+        self.calibration = calibration or (trained.calibration if trained else calibration_of(method))
         if isinstance(method, str):
             self.name, self.method = method, create_ready(method, device)
             self.method.prepare(self.dataset, self.shots)

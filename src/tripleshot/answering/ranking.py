@@ -24,6 +24,7 @@ class Ranked:
     Attributes:
         confidence: None without a calibration.
         num_candidates: how many tails were ranked.
+        none: how likely it is that no candidate is right; None where nothing is known about that.
     """
 
     tails: IntArray
@@ -31,6 +32,7 @@ class Ranked:
     confidence: FloatArray | None
     is_known: npt.NDArray[np.bool_]
     num_candidates: int
+    none: float | None = None
 
 
 def choose_candidates(
@@ -105,12 +107,13 @@ def rank_tails(
         tails = np.concatenate([tails, said[np.isin(said, pool)]])
     scores = method.score(support, head, tails)
     best = _best(scores, k)
-    confidence = None
+    confidence, none = None, None
     if calibration is not None:
+        none = calibration.none_of(scores[:num_unknown])
         confidence = np.ones(len(tails))
         confidence[:num_unknown] = calibration.confidence(scores[:num_unknown])
         confidence = confidence[best]
-    return Ranked(tails[best], scores[best], confidence, best >= num_unknown, len(tails))
+    return Ranked(tails[best], scores[best], confidence, best >= num_unknown, len(tails), none)
 
 
 def _best(scores: FloatArray, k: int) -> npt.NDArray[np.int64]:

@@ -9,11 +9,12 @@ from typing import Any
 from tripleshot.datasets.catalog import load_whole_graph, prepare_to_ask
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
+from tripleshot.evaluation.calibration import Calibration, load_calibration
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.methods import create_method, find_method
 from tripleshot.methods.protocol import Method
-from tripleshot.methods.trainable import TrainableMethod, TrainedNames, TrainedWeights
+from tripleshot.methods.trainable import UNIVERSAL, UNIVERSAL_NAME, TrainableMethod, TrainedNames, TrainedWeights
 from tripleshot.training.runs import CONFIG
 
 
@@ -51,6 +52,11 @@ def create_ready(name: str, device: str) -> Method:
     if find_method(name).learns:
         raise InputError(f"{name} has to learn first: train it, and ask what was trained")
     return create_method(name, device=device)
+
+
+def calibration_of(method: Any) -> Calibration | None:  # noqa: ANN401 (a method, or the name of one)
+    """Return what is known of the confidence of a method before anybody trains: that of the universal weights."""
+    return load_calibration(UNIVERSAL) if method == UNIVERSAL_NAME else None
 
 
 def put_on(method: Method, dataset: FewShotDataset, shots: int, device: str) -> Method:

@@ -15,7 +15,7 @@ from tripleshot.answering.examples import Pair, read_examples, read_references
 from tripleshot.answering.explanation import Explanation, Side
 from tripleshot.answering.loading import open_predictor
 from tripleshot.answering.predictor import Predictor
-from tripleshot.answering.ranking import Candidates
+from tripleshot.answering.ranking import Candidates, Ranked
 from tripleshot.cli.display import console, hint, progress_bar
 from tripleshot.cli.messages import printable
 from tripleshot.errors import InputError
@@ -184,7 +184,7 @@ def show_answers(answers: Answers, explanations: Sequence[Explanation | None] = 
     """Print a table for each entity that was asked about, and what carried its best answer."""
     for place, (entity, found) in enumerate(zip(answers.asked, answers, strict=True)):
         console.print(printable(answers.title(entity)), style="italic", markup=False, soft_wrap=True)
-        console.print(_answers_table(found))
+        console.print(_answers_table(found, answers.rankings[place]))
         if place < len(explanations) and explanations[place] is not None:
             console.print(printable(str(explanations[place])), markup=False)
 
@@ -209,7 +209,7 @@ def _candidates(given: list[str] | None) -> Candidates:
     return "all" if given == ["all"] else tuple(given)
 
 
-def _answers_table(found: list[Answer]) -> Table:
+def _answers_table(found: list[Answer], ranked: Ranked) -> Table:
     table = Table()
     table.add_column("", justify="right")
     table.add_column("answer")
@@ -222,6 +222,10 @@ def _answers_table(found: list[Answer]) -> Table:
         known = "  [green]known[/green]" if one.is_known else ""
         confidence = [_bar(one.confidence or 0.0)] if has_confidence else []
         table.add_row(str(one.rank), f"{escape(printable(one.label))}{name}{known}", *confidence, f"{one.score:.3f}")
+    if ranked.none is not None:
+        table.add_section()
+        about = f"none of the {ranked.num_candidates:,} candidates" if ranked.num_candidates else "no candidates"
+        table.add_row("", f"[dim]{about}[/dim]", _bar(ranked.none), "")
     return table
 
 

@@ -99,6 +99,7 @@ class HeadAnswers(BaseModel):
 
     head: Entity
     num_candidates: int
+    none: float | None
     answers: list[RankedEntity]
 
 
@@ -107,6 +108,7 @@ class TailAnswers(BaseModel):
 
     tail: Entity
     num_candidates: int
+    none: float | None
     answers: list[RankedEntity]
 
 

@@ -23,6 +23,8 @@ from tripleshot.methods import find_method
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import (
     PRETRAINED,
+    UNIVERSAL,
+    UNIVERSAL_NAME,
     WEIGHTS,
     StartKind,
     TrainableMethod,
@@ -135,8 +137,9 @@ def load_trained_weights(folder: Path, name: str = WEIGHTS) -> TrainedWeights:
     return TrainedWeights(lambda framework: read_weights(path, framework), load_names(folder), str(path))
 
 
-def load_start(kind: StartKind, folder: Path, dataset: FewShotDataset) -> Vectors | TrainedWeights:
-    """Read what a training starts from, out of the run that its setting `pretrained` names."""
+def load_start(kind: StartKind, start: str, dataset: FewShotDataset) -> Vectors | TrainedWeights:
+    """Read what a training starts from: a run that its setting `pretrained` names, or the weights of the package."""
+    folder = Path(start)
     match kind:
         case "nothing":
             raise InputError(f"{folder}: the method does not start from what another has learned")
@@ -145,6 +148,8 @@ def load_start(kind: StartKind, folder: Path, dataset: FewShotDataset) -> Vector
         case "weights":
             require_same_data(load_config(folder), dataset)
             return load_trained_weights(folder)
+        case "network":
+            return load_trained_weights(UNIVERSAL if start == UNIVERSAL_NAME else folder)
         case "pre-training":
             if (folder / CONFIG).exists():
                 require_same_data(load_config(folder), dataset)
@@ -167,10 +172,12 @@ def _load_vectors(folder: Path, dataset: FewShotDataset) -> Vectors:
 def load_run(folder: Path, dataset: FewShotDataset) -> tuple[Method, RunConfig]:
     """Return the method of a run, ready to score, and what the run is.
 
-    Any data but those of the training are refused, as an honest evaluation must.
+    Any data but those of the training are refused, as an honest evaluation must, unless the weights know no names.
     """
     config = load_config(folder)
-    require_same_data(config, dataset)
+    entry = find_method(config.method)
+    if not entry.learns or entry.method_class().knows_names:
+        require_same_data(config, dataset)
     return restore_method(config, folder, dataset), config
 
 

@@ -22,7 +22,7 @@ export function answerLists(question, reply, { toggle, copy, save }) {
   return [element("div", { class: "results-bar" }, note, stale, buttons), ...lists];
 }
 
-function answerList(question, { head, tail, num_candidates: candidates, answers }, toggle) {
+function answerList(question, { head, tail, num_candidates: candidates, none, answers }, toggle) {
   const asked = head ?? tail;
   const title = element("h2", { class: "entity", title: asked.name }, inOneLine(question, asked.label));
   if (!answers.length) {
@@ -31,7 +31,8 @@ function answerList(question, { head, tail, num_candidates: candidates, answers 
   }
   const share = shares(answers);
   const rows = answers.map((answer) => answerRow(asked, answer, share, toggle));
-  const words = `${count(candidates, "candidate")}. ${share.caption} Open an answer to see why.`;
+  const rest = none === null || none === undefined ? "" : ` None of them is right: ${percent(none)}.`;
+  const words = `${count(candidates, "candidate")}.${rest} ${share.caption} Open an answer to see why.`;
   return element("section", { class: "card" }, title, element("p", { class: "muted" }, words), rowList(rows));
 }
 
