@@ -341,9 +341,14 @@ def test_reasons_for_and_against_look_different_and_the_main_one_is_drawn(networ
 
 
 def test_no_label_is_cut_at_the_edge_of_the_picture(address, network_address, open_page):
-    places = [(network_address, EXPLAINED), (address, f"{QUESTION}&top=100&why={quote(HOSTILE)}")]
-    for place, fragment in places:
-        page = open_page(f"{place}#{fragment}")
+    long_head = QUESTION.replace("city/baku-az", quote(HOSTILE)) + "&why=country/azerbaijan"
+    places = [
+        (network_address, EXPLAINED, 1280),
+        (address, f"{QUESTION}&top=100&why={quote(HOSTILE)}", 1280),
+        (address, long_head, 1180),  # the narrowest picture in columns
+    ]
+    for place, fragment, width in places:
+        page = open_page(f"{place}#{fragment}", width=width)
         picture = page.locator(".picture")
         expect(picture).to_have_attribute("data-nodes", re.compile(r"\d"))
         box = picture.evaluate("box => box._cyreg.cy.elements().renderedBoundingBox({includeOverlays: false})")
