@@ -1,15 +1,16 @@
 """From scores to confidence: how likely is it that a proposed tail is right?
 
-Scores of a method are comparable within one question only. A candidate's share of its question, the softmax of the
-scores at a temperature, is comparable across questions. Its logarithm is what a logistic regression turns into the
-probability that the candidate is right (Platt's method after temperature scaling):
+Scores of a method are comparable within one question only. What can be compared across questions is how large a share
+of a softmax over the candidates, at a temperature, the best one has, and how far another is behind it. A logistic
+regression turns both into the probability that a candidate is right (Platt's method after temperature scaling):
 
-    confidence = sigmoid(bias + slope * log softmax(scores / temperature)),  slope >= 0
+    confidence = sigmoid(bias + slope * log share(best) + behind * (score - score(best)) / temperature)
 
-Three numbers, because a dataset has few valid tasks to fit them on. It is fitted on valid tasks only, asked as a user
-asks: the first K pairs are the examples, candidates are typed like their tails, and right is what is known to be true
-and is not said by the examples. Every task counts the same, and so does every question of a task. The temperature is
-the one of a few, on the scale of the scores, under which the regression fits best.
+with slopes that are not below zero: four numbers, because a dataset has few valid tasks to fit them on. They are
+fitted on valid tasks only, asked as a user asks: the first K pairs are the examples, candidates are typed like their
+tails, and right is what is known to be true and is not said by the examples. Every task counts the same, and so does
+every question of a task, of which the best candidates are looked at. The temperature is the one of a few, on the scale
+of the scores, under which the regression fits best.
 
 Whether any candidate is right at all is another question. The less sure the best one is, the likelier none is; a
 second regression turns the log-odds z of the best candidate into that probability:
@@ -32,7 +33,7 @@ from tripleshot.arrays import FloatArray
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import FewShotDataset, candidates_like, exclude_known
 from tripleshot.errors import InputError
-from tripleshot.evaluation.confidence_curves import Curve, NoneCurve, log_shares, regress
+from tripleshot.evaluation.confidence_curves import Curve, NoneCurve, certainty, regress
 from tripleshot.methods.protocol import Scorer
 
 CALIBRATION = "calibration.json"
@@ -40,7 +41,7 @@ MAX_QUESTIONS = 300
 MIN_QUESTIONS = 2  # of two tasks, as they are asked in turn: each is judged by the others
 MAX_SCORES = 200_000  # of all questions together: a neural method takes about a minute
 TEMPERATURES = 2.0 ** np.arange(-6, 3)  # in units of how far the best score is above the mean
-STEP, MAX_LOG = 0.01, 50.0  # logarithms of shares are rounded to steps, and not distinguished below -50
+NUM_BEST = 10  # candidates of a question that are looked at: nobody reads on
 NUM_BINS = 10
 MAX_FOLDS = 20  # more tasks are left out several at a time
 
@@ -128,12 +129,12 @@ def load_calibration(folder: Path) -> Calibration | None:
         page = json.loads(path.read_text(encoding="utf-8"))
         curve, none = Curve(**page.pop("curve")), page.pop("none", None)
         calibration = Calibration(curve, **page, none=None if none is None else NoneCurve(**none))
-        numbers = [*asdict(curve).values(), *(none or {}).values()]
+        numbers = [value for value in (*asdict(curve).values(), *(none or {}).values()) if value is not None]
         numbers += [calibration.calibration_error, calibration.brier_score]
         is_sound = bool(np.isfinite(numbers).all())
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"{path}: not readable: {error}") from None
-    if not is_sound or calibration.curve.temperature <= 0 or calibration.curve.slope < 0:
+    if not is_sound or calibration.curve.temperature <= 0 or min(curve.slope, curve.behind or 0) < 0:
         raise InputError(f"{path}: not a calibration")
     return calibration
 
@@ -197,18 +198,21 @@ def reliability(confidence: FloatArray, is_right: npt.NDArray[np.bool_], weights
 
 def _fit(questions: Sequence[Question]) -> Curve:
     """Fit a curve at each temperature and return the one that fits best."""
-    weights = np.repeat(_weights(questions), [len(question.scores) for question in questions])
-    is_right = np.concatenate([question.is_right for question in questions])
+    places = [np.argsort(-question.scores, kind="stable")[:NUM_BEST] for question in questions]
+    counts = [len(best) for best in places]
+    weights = np.repeat(_weights(questions), counts)
+    is_right = np.concatenate([question.is_right[best] for question, best in zip(questions, places, strict=True)])
     lead = float(np.median([question.scores.max() - question.scores.mean() for question in questions])) or 1.0
     fits = []
     for temperature in (TEMPERATURES * lead).tolist():
-        shares = np.concatenate([log_shares(question.scores, temperature) for question in questions])
-        places = np.minimum(-shares / STEP, MAX_LOG / STEP).astype(np.int64)
-        everything, right = (np.bincount(places, some).astype(np.float64) for some in (weights, weights * is_right))
-        slope, bias = regress(-STEP * np.arange(len(right)), everything, right)
-        logits = bias - slope * STEP * np.arange(len(right))
-        loss = float((everything * np.logaddexp(0, logits) - right * logits).sum())
-        fits.append((loss, temperature, slope, bias))
+        found = [certainty(question.scores, temperature) for question in questions]
+        shares = np.repeat([share for share, _ in found], counts)
+        behind = np.concatenate([distances[best] for (_, distances), best in zip(found, places, strict=True)])
+        features = np.stack([shares, behind], axis=1)
+        slopes, bias = regress(features, weights, is_right.astype(np.float64))
+        logits = features @ slopes + bias
+        loss = float((weights * (np.logaddexp(0, logits) - is_right * logits)).sum())
+        fits.append((loss, temperature, slopes[0], bias, slopes[1]))
     return Curve(*min(fits)[1:])
 
 
@@ -223,5 +227,5 @@ def _fit_none(curve: Curve, questions: Sequence[Question]) -> NoneCurve:
     best = np.array([curve.log_odds(question.scores).max() for question in questions])
     has_none = np.array([not question.is_right.any() for question in questions])
     weights = _weights(questions)
-    slope, bias = regress(-best, weights, weights * has_none)
+    (slope,), bias = regress(-best[:, None], weights, has_none.astype(np.float64))
     return NoneCurve(slope, bias)

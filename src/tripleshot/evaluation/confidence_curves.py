@@ -16,17 +16,21 @@ class Curve:
 
     Attributes:
         temperature: of the softmax over the candidates of a question; above zero.
-        slope: what the logarithm of a share counts; not below zero.
+        slope: what the logarithm of the best candidate's share counts; not below zero.
         bias: the log-odds of a candidate that has the whole share.
+        behind: what it counts how far a candidate is behind the best one; not below zero. None is the slope.
     """
 
     temperature: float
     slope: float
     bias: float
+    behind: float | None = None
 
     def log_odds(self, scores: FloatArray) -> FloatArray:
         """Return the log-odds of each candidate to be right, given the scores of all candidates of a question."""
-        return self.bias + self.slope * log_shares(scores, self.temperature)
+        share, distances = certainty(scores, self.temperature)
+        behind = self.slope if self.behind is None else self.behind
+        return self.bias + self.slope * share + behind * distances
 
     def confidence(self, scores: FloatArray) -> FloatArray:
         """Return the probability of each candidate to be right, given the scores of all candidates of a question."""
@@ -50,13 +54,12 @@ class NoneCurve:
         return float(sigmoid(np.array(self.bias - self.slope * log_odds)))
 
 
-def log_shares(scores: FloatArray, temperature: float) -> FloatArray:
-    """Return the logarithm of the softmax over candidates."""
+def certainty(scores: FloatArray, temperature: float) -> tuple[float, FloatArray]:
+    """Return the logarithm of the best candidate's share in a softmax, and how far each is behind it, 0 or less."""
     if not len(scores):
-        return np.empty(0)
-    scores = scores.astype(np.float64)
-    logits = (scores - scores.max()) / temperature
-    return logits - np.log(np.exp(logits).sum())
+        return 0.0, np.empty(0)
+    distances = (scores.astype(np.float64) - scores.max()) / temperature
+    return -float(np.log(np.exp(distances).sum())), distances
 
 
 def sigmoid(values: FloatArray) -> FloatArray:
@@ -64,21 +67,25 @@ def sigmoid(values: FloatArray) -> FloatArray:
     return np.exp(-np.logaddexp(0, -values))
 
 
-def regress(feature: FloatArray, everything: FloatArray, right: FloatArray) -> tuple[float, float]:
-    """Fit a logistic regression on one feature.
+def regress(features: FloatArray, weights: FloatArray, is_right: FloatArray) -> tuple[list[float], float]:
+    """Fit a logistic regression.
 
     Args:
-        feature: shape (n,).
-        everything: shape (n,), the weight of all candidates that have this value.
-        right: shape (n,), the weight of those that are right.
+        features: shape (n, number of features).
+        weights: shape (n,), what each row counts.
+        is_right: shape (n,), 1 for what is right.
 
     Returns:
-        the slope, not below zero, and the bias.
+        the slope of each feature, not below zero, and the bias.
     """
-    slope, bias = _newton(np.stack([feature, np.ones(len(feature))], axis=1), everything, right).tolist()
-    if slope < 0:
-        return 0.0, float(_newton(np.ones((len(feature), 1)), everything, right)[0])
-    return slope, bias
+    used = list(range(features.shape[1]))
+    while True:
+        design = np.column_stack([features[:, used], np.ones(len(features))])
+        *slopes, bias = _newton(design, weights, weights * is_right).tolist()
+        if not used or min(slopes) >= 0:
+            found = dict(zip(used, slopes, strict=True))
+            return [found.get(place, 0.0) for place in range(features.shape[1])], bias
+        used.pop(int(np.argmin(slopes)))
 
 
 def _newton(design: FloatArray, everything: FloatArray, right: FloatArray) -> FloatArray:
