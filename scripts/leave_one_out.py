@@ -2,17 +2,17 @@
 
 For every graph, with one example and with five: the network trained on all other graphs, the network trained on that
 graph alone, the network trained on everything, and the methods that count `evidence` and links; all of them see the
-triples of train tasks as edges. How far confidence can be trusted is measured on the graph that was left out, asked as
+triples of train tasks as edges. For a dataset whose published figures go without these edges, both are measured. How far confidence can be trusted is measured on the graph that was left out, asked as
 a user asks. Trainings are resumed or reused; results are written as one line per graph, number of examples and method.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from tripleshot import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
@@ -36,7 +36,17 @@ app = App(help=__doc__)
 
 
 @app.default
-def main(graphs: Path, runs: Path, out: Path, *, steps: int = 3000, target_steps: int = 3000, only: str = "") -> None:
+def main(
+    graphs: Path,
+    runs: Path,
+    out: Path,
+    *,
+    steps: int = 3000,
+    target_steps: int = 3000,
+    measured: Annotated[list[Path] | None, Parameter(negative=())] = None,
+    both_ways: Annotated[list[str] | None, Parameter(negative=())] = None,
+    only: str = "",
+) -> None:
     """Train and measure.
 
     Parameters
@@ -51,6 +61,10 @@ def main(graphs: Path, runs: Path, out: Path, *, steps: int = 3000, target_steps
         Of a training on many graphs.
     target_steps
         Of a training on one graph.
+    measured
+        Datasets to rank the test queries of in place of those of the same name in GRAPHS, which hold more tasks out.
+    both_ways
+        Names of graphs on which methods are measured with and without the train tasks as edges.
     only
         Names of graphs, or `everything`, separated by commas: only these trainings are done and nothing is measured, so
         that several processes can share them.
@@ -64,15 +78,27 @@ def main(graphs: Path, runs: Path, out: Path, *, steps: int = 3000, target_steps
         train_many(others, runs / (name if name == "everything" else f"without-{name}"), many)
         if name in datasets:
             train_one(datasets[name], runs / f"only-{name}", target_steps)
+        if name in (both_ways or ()):
+            train_one(datasets[name], runs / f"only-{name}-no-edges", target_steps, train_edges=False)
+    published = {dataset.name: dataset for dataset in map(load_dataset, measured or ())}
     rows: list[dict[str, Any]] = []
-    for name, dataset in datasets.items() if not only else ():
+    for name, held_out in datasets.items() if not only else ():
+        dataset, first = published.get(name, held_out), len(rows)
         for method in ("linked", "evidence"):
             rows += measure_plain(dataset, method)
         for run in (f"without-{name}", f"only-{name}", "everything"):
             rows += measure_network(dataset, runs / run)
+        rows[first]["calibration"] = measure_confidence(held_out, runs / f"without-{name}")
+        if name in (both_ways or ()):
+            for method in ("linked", "evidence"):
+                rows += measure_plain(dataset, method, train_edges=False)
+            rows += measure_network(dataset, runs / f"only-{name}-no-edges")
+            rows += measure_network(dataset, runs / f"without-{name}", train_edges=False)
         write_json_lines(rows, out)
-        print(name, {(row["label"], row["shots"]): round(row["micro"]["mrr"], 4) for row in rows[-10:]}, flush=True)
-        print(name, [row["calibration"] for row in rows[-10:] if "calibration" in row], flush=True)
+        found = {
+            (row["label"], row["train_edges"], row["shots"]): round(row["micro"]["mrr"], 4) for row in rows[first:]
+        }
+        print(name, found, rows[first]["calibration"]["calibration_error"], flush=True)
 
 
 def train_many(datasets: Sequence[FewShotDataset], folder: Path, settings: EvidenceNetSettings) -> None:
@@ -81,38 +107,36 @@ def train_many(datasets: Sequence[FewShotDataset], folder: Path, settings: Evide
         train_mixture(datasets, folder, settings, resume=(folder / CHECKPOINT).exists())
 
 
-def train_one(dataset: FewShotDataset, folder: Path, steps: int) -> None:
+def train_one(dataset: FewShotDataset, folder: Path, steps: int, train_edges: bool = True) -> None:
     """Train on one dataset, from scratch and as `tripleshot train` does, but with one to ten examples."""
     if not (folder / LOG).exists():
-        settings = EvidenceNetSettings(max_shots=10, steps=steps, validate_every=steps // 10)
+        settings = EvidenceNetSettings(max_shots=10, steps=steps, validate_every=steps // 10, train_edges=train_edges)
         train_run("evidence-net", dataset, 5, folder, settings=asdict(settings))
 
 
-def measure_plain(dataset: FewShotDataset, name: str) -> list[dict[str, Any]]:
+def measure_plain(dataset: FewShotDataset, name: str, train_edges: bool = True) -> list[dict[str, Any]]:
     """Rank the test queries with a method that does not learn."""
-    method = create_method(name)
-    method.prepare(dataset.with_train_edges, 1)
-    specs = [EvaluationSpec(name, shots, "test", config={"train_edges": True}) for shots in SHOTS]
+    method = create_method(name, {"train_edges": train_edges})
+    method.prepare(dataset, 1)
+    specs = [EvaluationSpec(name, shots, "test", config={"train_edges": train_edges}) for shots in SHOTS]
     return [describe_short(method, dataset, spec, name) for spec in specs]
 
 
-def measure_network(dataset: FewShotDataset, run: Path) -> list[dict[str, Any]]:
-    """Rank the test queries with the network of a run, and measure its confidence on all tasks of a graph."""
+def measure_network(dataset: FewShotDataset, run: Path, train_edges: bool | None = None) -> list[dict[str, Any]]:
+    """Rank the test queries with the network of a run."""
     config = load_config(run)
-    method = EvidenceNet.with_settings(config.settings)
+    settings = config.settings if train_edges is None else {**config.settings, "train_edges": train_edges}
+    method = EvidenceNet.with_settings(settings)
     method.restore(dataset, load_trained_weights(run))
     training = {"command": config.command, "commit": config.commit, "dataset": config.dataset}
-    rows = []
-    for shots in SHOTS:
-        spec = EvaluationSpec("evidence-net", shots, "test", seed=0, config=config.settings, training=training)
-        rows.append(describe_short(method, dataset, spec, run.name.split("-")[0]))
-    if run.name.startswith("without"):
-        rows[0]["calibration"] = measure_confidence(method, dataset, run)
-    return rows
+    specs = [EvaluationSpec("evidence-net", shots, "test", config=settings, training=training) for shots in SHOTS]
+    return [describe_short(method, dataset, spec, run.name.split("-")[0]) for spec in specs]
 
 
-def measure_confidence(method: EvidenceNet, dataset: FewShotDataset, run: Path) -> dict[str, Any]:
+def measure_confidence(dataset: FewShotDataset, run: Path) -> dict[str, Any]:
     """Compare the confidence in best answers with how often they are right, on the valid and test tasks of a graph."""
+    method = EvidenceNet.with_settings(load_config(run).settings)
+    method.restore(dataset, load_trained_weights(run))
     calibration = load_calibration(run)
     assert calibration is not None
     confidence, is_right, none, has_none, weights = [], [], [], [], []
@@ -150,7 +174,7 @@ def describe_short(method: Any, dataset: FewShotDataset, spec: EvaluationSpec, l
     """Return a result without other rules for ties and without the long tail."""
     result = describe(evaluate(method, dataset, spec.shots), dataset, spec)
     kept = {name: value for name, value in result.items() if name not in ("ties", "long_tail")}
-    return {"label": label, **kept}
+    return {"label": label, "train_edges": spec.config["train_edges"] if spec.config else True, **kept}
 
 
 if __name__ == "__main__":

@@ -64,8 +64,14 @@ class EvidenceWeights:
 
 @dataclass
 class EvidenceSum(ABC):
-    """Adds up what the background graph and the examples say for a tail; a subclass says how much each kind counts."""
+    """Adds up what the background graph and the examples say for a tail; a subclass says how much each kind counts.
 
+    Attributes:
+        train_edges: show the triples of train tasks as edges, too.
+        graph: what it looks at.
+    """
+
+    train_edges: bool = False
     graph: KnowledgeGraph = field(init=False, repr=False)
     _rules: SupportCache[PathRules] = field(init=False, default_factory=SupportCache, repr=False)
 
@@ -74,8 +80,8 @@ class EvidenceSum(ABC):
         """Return what each kind of evidence counts."""
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
-        """Remember the background graph."""
-        self.graph = dataset.graph
+        """Remember the background graph, perhaps with the train tasks."""
+        self.graph = (dataset.with_train_edges if self.train_edges else dataset).graph
         self._rules = SupportCache()
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
