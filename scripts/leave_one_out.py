@@ -2,8 +2,9 @@
 
 For every graph, with one example and with five: the network trained on all other graphs, the network trained on that
 graph alone, the network trained on everything, and the methods that count `evidence` and links; all of them see the
-triples of train tasks as edges. For a dataset whose published figures go without these edges, both are measured. How far confidence can be trusted is measured on the graph that was left out, asked as
-a user asks. Trainings are resumed or reused; results are written as one line per graph, number of examples and method.
+triples of train tasks as edges. Where published figures go without these edges, both ways are measured. How far
+confidence can be trusted is measured on the graph that was left out, asked as a user asks. Trainings are resumed or
+reused; results are written as one line per graph, number of examples and method.
 """
 
 from collections.abc import Sequence
