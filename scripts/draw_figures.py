@@ -8,6 +8,7 @@ from tripleshot.experiments.comparison_table import Comparison, make_comparison
 from tripleshot.experiments.figures import draw_comparison
 from tripleshot.experiments.over_time import draw_over_time
 from tripleshot.experiments.paper.results import budget_of
+from universal_tables import draw_reliability
 
 IMAGES = ROOT / "docs" / "images"
 OVER_TIME = ("evidence-net", "metar", "rscl", "evidence", "linked")
@@ -28,4 +29,5 @@ def over_time_comparisons() -> list[Comparison]:
 
 if __name__ == "__main__":
     draw_comparison(nell_comparison(), IMAGES / "compare-5-shot.png")
+    draw_reliability(IMAGES / "reliability.png")
     draw_over_time(over_time_comparisons(), IMAGES / "over-time-5-shot.png")

@@ -32,6 +32,7 @@ from tripleshot.experiments.comparison_table import (
 from tripleshot.experiments.paper.results import budget_of
 from tripleshot.experiments.published import METRICS, Published, published_for
 from tripleshot.experiments.variants import EVERYTHING
+from universal_tables import confidence_table, edges_table, universal_table
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -260,6 +261,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "growth": growth_table,
     "asking": asking_table,
     "training-memory": training_memory_table,
+    "universal": universal_table,
+    "edges": edges_table,
+    "confidence": confidence_table,
 }
 
 
