@@ -5,22 +5,17 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from tripleshot.cli.demo import SHOTS
-from tripleshot.datasets.catalog import load_atlas
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import demo as demo_settings
 
 
 @pytest.fixture
 def short_demo(monkeypatch):
-    """A demo whose training lasts a moment and whose test relations have three queries each."""
+    """A demo whose training lasts a moment and which compares on few queries."""
     small = replace(demo_settings(), width=8, num_layers=1, valid_queries=5)
     monkeypatch.setitem(RSCLMethod.presets, "demo", lambda: small)
     monkeypatch.setattr("tripleshot.cli.demo.BUDGET", 3)
-    atlas = load_atlas()
-    asked = (replace(task, pairs=task.pairs[: SHOTS + 3], known=task.known) for task in atlas.test)
-    few_queries = replace(atlas, test=tuple(asked))
-    monkeypatch.setattr("tripleshot.cli.demo.load_atlas", lambda: few_queries)
+    monkeypatch.setattr("tripleshot.cli.demo.QUERIES", 30)
 
 
 def test_the_demo_answers_then_trains_asks_both_and_ranks_the_methods(run, tmp_path, short_demo):
