@@ -21,7 +21,9 @@ app = App(
     help_format="markdown",
     version=lambda: version("tripleshot"),
 )
-app.command("tripleshot.cli.demo:demo", name="demo", help="Train on a small graph and answer questions; start here.")
+app.command(
+    "tripleshot.cli.demo:demo", name="demo", help="Answer questions on a small graph, with reasons; start here."
+)
 app.command(ask_command, name="ask")
 app.command("tripleshot.cli.compare:compare_command", name="compare", help="Compare methods in equal time.")
 app.command(data_app)

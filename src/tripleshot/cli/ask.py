@@ -16,7 +16,7 @@ from tripleshot.answering.explanation import Explanation, Side
 from tripleshot.answering.loading import open_predictor
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates, Ranked
-from tripleshot.cli.display import console, hint, progress_bar
+from tripleshot.cli.display import confidence_bar, console, hint, progress_bar
 from tripleshot.cli.messages import printable
 from tripleshot.errors import InputError
 from tripleshot.graph.readers import Literals, read_graph
@@ -25,7 +25,6 @@ from tripleshot.tables import check_suffix
 Several = Annotated[list[str] | None, Parameter(negative=())]
 Files = Annotated[list[Path] | None, Parameter(negative=())]
 Flag = Annotated[bool, Parameter(negative=())]
-BAR = 10
 
 
 def ask_command(
@@ -220,15 +219,10 @@ def _answers_table(found: list[Answer], ranked: Ranked) -> Table:
     for one in found:
         name = "" if one.name == one.label else f"  [dim]{escape(printable(one.name))}[/dim]"
         known = "  [green]known[/green]" if one.is_known else ""
-        confidence = [_bar(one.confidence or 0.0)] if has_confidence else []
+        confidence = [confidence_bar(one.confidence or 0.0)] if has_confidence else []
         table.add_row(str(one.rank), f"{escape(printable(one.label))}{name}{known}", *confidence, f"{one.score:.3f}")
     if ranked.none is not None:
         table.add_section()
         about = f"none of the {ranked.num_candidates:,} candidates" if ranked.num_candidates else "no candidates"
-        table.add_row("", f"[dim]{about}[/dim]", _bar(ranked.none), "")
+        table.add_row("", f"[dim]{about}[/dim]", confidence_bar(ranked.none), "")
     return table
-
-
-def _bar(share: float) -> str:
-    filled = round(share * BAR)
-    return f"[cyan]{'█' * filled}[/cyan][dim]{'░' * (BAR - filled)}[/dim] {share:4.0%}"

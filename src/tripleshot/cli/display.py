@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # nobody waits for torch who trains nothing
 
 console = Console(highlight=False)
 
+BAR = 10  # letters
 NO_LIMIT = 10_000  # letters: wider than any table
 METRIC_NAMES = {"mrr": "MRR", "hits@10": "Hits@10", "hits@5": "Hits@5", "hits@1": "Hits@1"}
 
@@ -46,6 +47,12 @@ def hint(text: str) -> None:
 def percent(share: float) -> str:
     """Write a share as a percentage with one decimal."""
     return f"{share:.1%}"
+
+
+def confidence_bar(share: float) -> str:
+    """Draw a share between 0 and 1 as a bar with its percentage, in rich's markup."""
+    filled = round(share * BAR)
+    return f"[cyan]{'█' * filled}[/cyan][dim]{'░' * (BAR - filled)}[/dim] {share:4.0%}"
 
 
 def statistics_table(dataset: FewShotDataset, statistics: Statistics) -> Table:

@@ -75,11 +75,6 @@ class EvidenceNetSettings(TrainingSettings):
         return self.without_evidence.replace(",", " ").split()
 
 
-def demo() -> EvidenceNetSettings:
-    """Return settings for a small graph and less than a minute."""
-    return EvidenceNetSettings(steps=500, validate_every=250, valid_queries=150)
-
-
 def universal() -> EvidenceNetSettings:
     """Return settings to learn from many graphs what serves any other, with one example to ten."""
     mixed = {"max_shots": 10, "among_all_share": 0.3, "evidence_dropout": 0.25}
@@ -102,7 +97,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     Settings = EvidenceNetSettings
     starts_from, knows_names = "network", False
-    presets = {"fast": EvidenceNetSettings, "demo": demo, "universal": universal, "tiny": tiny}  # noqa: RUF012
+    presets = {"fast": EvidenceNetSettings, "universal": universal, "tiny": tiny}  # noqa: RUF012
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Index a dataset's graph and make an untrained network."""
