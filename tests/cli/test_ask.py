@@ -10,7 +10,7 @@ import pytest
 
 from cli.conftest import EXAMPLES, PLACES
 from server.conftest import Client
-from tripleshot.answering.loading import load
+from tripleshot.answering.loading import open_predictor
 from tripleshot.server import Limits, create_app
 from tripleshot.server.schemas import Answers
 
@@ -29,6 +29,7 @@ def test_answers_are_printed_as_json(run, evidence_run):
     first, second = json.loads(out)["results"]
     assert first["head"]["label"] == "Baku"
     assert first["num_candidates"] == second["num_candidates"] + 1
+    assert 0 <= first["none"] <= 1
     best = first["answers"][0]
     assert best["rank"] == 1
     assert best["entity"]["name"] == "sea/caspian-sea"
@@ -51,7 +52,7 @@ def test_the_json_is_the_one_that_the_server_answers_with(run, evidence_run):
         "candidates": ["sea"],
         "with_known": True,
     }
-    served = Client(create_app(load(evidence_run), Limits(), None)).post("/answer", json=question).json()
+    served = Client(create_app(open_predictor(str(evidence_run)), Limits(), None)).post("/answer", json=question).json()
     assert Answers.model_validate(printed, extra="forbid").model_dump() == printed
     assert printed.pop("seconds") >= 0
     assert served.pop("seconds") >= 0
@@ -120,6 +121,59 @@ def test_a_file_is_asked_in_one_command_and_every_triple_counts(run, companies, 
     assert [path.name for path in companies.parent.iterdir()] == [companies.name]
 
 
+def test_the_table_says_how_likely_it_is_that_no_candidate_is_right(run, companies, places):
+    words = ("ask", companies, *places(5), "--head", "person 30", "--top", 2)
+    out = run(*words)[1]
+    assert re.search(r"none of the 6 candidates +│ [█░]{10} +\d+%", out)
+    (result,) = json.loads(run(*words, "--json")[1])["results"]
+    assert 0 < result["none"] < 1
+    assert all(0 < answer["confidence"] < 1 for answer in result["answers"])
+    plain = (*words, "--method", "evidence")
+    assert "none of the" not in run(*plain)[1]
+    assert json.loads(run(*plain, "--json")[1])["results"][0]["none"] is None
+
+
+@pytest.fixture
+def geography(tmp_path):
+    """Cities in countries in continents, and which countries border: a file as someone has it."""
+    lands = {
+        "Italy": "Europe",
+        "France": "Europe",
+        "Kenya": "Africa",
+        "Ghana": "Africa",
+        "Japan": "Asia",
+        "India": "Asia",
+    }
+    towns = {"Rome": "Italy", "Milan": "Italy", "Turin": "Italy", "Paris": "France", "Lyon": "France", "Nice": "France"}
+    towns |= {"Nairobi": "Kenya", "Mombasa": "Kenya", "Accra": "Ghana", "Kumasi": "Ghana", "Tokyo": "Japan"}
+    towns |= {"Osaka": "Japan", "Kyoto": "Japan", "Mumbai": "India", "Delhi": "India", "Chennai": "India"}
+    rows = [(town, "is in", land) for town, land in towns.items()]
+    rows += [(land, "is part of", part) for land, part in lands.items()]
+    rows += [("Italy", "borders", "France"), ("France", "borders", "Italy")]
+    path = tmp_path / "geography.csv"
+    path.write_text("from,relation,to\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    return path, {town: lands[land] for town, land in towns.items()}
+
+
+def test_one_example_is_enough_for_right_answers_from_a_small_file(run, geography):
+    path, parts = geography
+    heads = [town for town in parts if town != "Rome"]
+    words = ("ask", path, "--example", "Rome | Europe", *(f"--head={head}" for head in heads), "--top", 1, "--json")
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    found = {one["head"]["name"]: one["answers"][0]["entity"]["name"] for one in json.loads(out)["results"]}
+    assert found == {head: parts[head] for head in heads}
+
+
+def test_the_heads_of_a_tail_are_found_in_a_small_file(run, geography):
+    path, parts = geography
+    code, out, err = run("ask", path, "--example", "Rome | Europe", "--tail", "Africa", "--top", 4, "--json")
+    assert (code, err) == (0, "")
+    (result,) = json.loads(out)["results"]
+    assert {parts.get(one["entity"]["name"]) for one in result["answers"]} == {"Africa"}
+    assert 0 <= result["none"] <= 1
+
+
 def test_an_answer_from_a_file_is_explained_by_its_triples(run, companies, places):
     code, out, err = run("ask", companies, *places(5), "--head", "person 30", "--explain", "--relation", "lives in")
     assert (code, err) == (0, "")
@@ -175,7 +229,7 @@ def test_a_wrong_name_of_a_relation_suggests_the_nearest(run, companies, places)
 
 
 def test_heads_are_asked_for_too(run, companies, places, tmp_path):
-    words = (*places(6), "--relation", "lives in")
+    words = (*places(6), "--relation", "lives in", "--method", "evidence")
     code, out, err = run("ask", companies, *words, "--tail", "city 5", "--tail", "city 4", "--json", "--top", 12)
     assert (code, err) == (0, "")
     for result in json.loads(out)["results"]:

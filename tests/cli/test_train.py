@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from cli.conftest import EXAMPLES
+from cli.conftest import EXAMPLES, PLACES
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import fast
 
@@ -103,3 +103,87 @@ def test_a_run_with_its_graph_is_given_away(run, triples, tmp_path):
     (tmp_path / "run").rename(tmp_path / "elsewhere")
     code, _, err = run("ask", tmp_path / "elsewhere", "--example", "person:1 | city:1", "--head", "person:2")
     assert (code, err) == (0, "")
+
+
+TINY_NET = ("--preset", "tiny", "--shots", 2)
+
+
+def pretrained(folder):
+    return json.loads((folder / "config.json").read_text())["settings"]["pretrained"]
+
+
+def test_a_training_starts_from_the_universal_weights_from_scratch_or_from_a_run(run, triples, tmp_path):
+    for name, flags in {"default": (), "universal": ("--from", "universal"), "scratch": ("--from", "scratch")}.items():
+        code, _, err = run("train", triples, tmp_path / name, *TINY_NET, *flags)
+        assert (code, err) == (0, "")
+    assert [pretrained(tmp_path / name) for name in ("default", "universal", "scratch")] == ["universal"] * 2 + [""]
+    one, two = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("default", "universal"))
+    assert one == two
+    assert run("train", "atlas", tmp_path / "next", *TINY_NET, "--steps", 0, "--from", tmp_path / "scratch")[::2] == (
+        0,
+        "",
+    )
+    assert pretrained(tmp_path / "next") == str(tmp_path / "scratch")
+    assert (tmp_path / "next" / "weights.safetensors").read_bytes() == (
+        tmp_path / "scratch" / "weights.safetensors"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--method", "rscl", "--from", "universal"), "rscl does not start from the network of another"),
+        (("--method", "evidence", "--from", "universal"), "evidence does not start from the network of another"),
+        (("--from", "nowhere"), "nowhere"),
+    ],
+)
+def test_a_start_that_a_method_cannot_take_is_refused(run, triples, tmp_path, flags, message):
+    code, _, err = run("train", triples, tmp_path / "run", *flags)
+    assert (code, err.count("\n")) == (1, 1)
+    assert message in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_several_graphs_are_learned_from_together_and_the_run_serves_any_other(run, tiny, triples, tmp_path):
+    tiny.save(tmp_path / "tiny")
+    code, out, err = run("train", triples, tmp_path / "tiny", tmp_path / "run", *TINY_NET, "--steps", 4)
+    assert (code, err) == (0, "")
+    assert "tripleshot evaluate" in out
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (config["dataset"], config["settings"]["pretrained"]) == ("graph + tiny", "")
+    assert run("evaluate", "atlas", "--run", tmp_path / "run", "--split", "valid")[::2] == (0, "")
+    (tmp_path / "other.tsv").write_text("Baku\tcapital of\tAzerbaijan\nRiga\tcapital of\tLatvia\n")
+    words = ("ask", tmp_path / "run", "--example", "Riga | Latvia", "--head", "Baku")
+    code, out, err = run(*words, "--data", tmp_path / "other.tsv")
+    assert (code, err) == (0, "")
+    assert "Azerbaijan" in out
+    code, _, err = run(*words)
+    assert code == 1
+    assert "--data" in err
+
+
+def test_only_evidence_net_learns_from_several_graphs(run, tiny, triples, tmp_path):
+    tiny.save(tmp_path / "tiny")
+    code, _, err = run("train", triples, tmp_path / "tiny", tmp_path / "run", "--method", "rscl")
+    assert code == 1
+    assert "rscl learns from one graph" in err
+    code, _, err = run("train", triples)
+    assert code == 1
+    assert "tripleshot train DATA RUN" in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_weights_of_one_graph_are_evaluated_on_another(run, triples, evidence_net_run):
+    code, out, err = run("evaluate", triples, "--run", evidence_net_run, "--split", "valid", "--shots", 2)
+    assert (code, err) == (0, "")
+    assert "MRR" in out
+
+
+def test_a_graph_without_valid_tasks_keeps_the_weights_it_starts_from(run, companies, places, tmp_path):
+    code, _, err = run("train", companies, tmp_path / "run", *TINY_NET)
+    assert code == 0
+    assert "Traceback" not in err
+    code, out, err = run("ask", tmp_path / "run", *places(5), "--head", "person 30")
+    assert (code, err) == (0, "")
+    assert "confidence" in out
+    assert f"1 │ {PLACES['person 30']}" in out

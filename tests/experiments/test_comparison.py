@@ -54,6 +54,12 @@ def test_a_dataset_is_found_by_its_folder(tiny, tmp_path):
     assert found.split == "valid"
 
 
+def test_evidence_net_learns_from_scratch_unless_its_variant_says_otherwise(tiny, tmp_path):
+    methods = ["evidence-net", "evidence-net@pretrained=universal"]
+    found = compare(methods, tiny, shots=SHOTS, budget=1, preset="tiny", out=tmp_path)
+    assert [row.results[0]["config"]["pretrained"] for row in found.rows] == ["", "universal"]
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -3,6 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.conftest import EXAMPLES, QUESTION, Client, detail
+from tripleshot.answering.predictor import Predictor
+from tripleshot.datasets.catalog import load_atlas
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.server import Limits, create_app
 
@@ -17,10 +19,18 @@ def test_a_question_is_answered(client, predictor):
         "label": "Baku",
     }
     assert (caspian["rank"], caspian["entity"]["label"]) == (1, "Caspian Sea")
-    assert (caspian["confidence"], caspian["is_known"]) == (None, False)
+    assert (caspian["confidence"], caspian["is_known"], result["none"]) == (None, False, None)
     assert len(result["answers"]) == 3
     assert result["num_candidates"] == len(predictor.candidates(predictor.support([("Odesa", "Black Sea")])))
     assert page["seconds"] > 0
+
+
+def test_what_is_calibrated_says_how_likely_each_answer_is_and_that_none_is_right():
+    served = Client(create_app(Predictor(load_atlas(), "universal"), Limits(), None))
+    (result,) = served.post("/answer", json=QUESTION).json()["results"]
+    assert 0 < result["none"] < 1
+    shares = [each["confidence"] for each in result["answers"]]
+    assert shares == sorted(shares, reverse=True)
 
 
 def test_an_answer_is_what_the_predictor_says(client, predictor):

@@ -1,11 +1,12 @@
 """Runs on disk as predictors: what `train` and `Predictor.save` have written, found again without a trainer."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tripleshot.answering.predictor import DEFAULT_METHOD, Predictor
 from tripleshot.answering.sources import as_dataset, is_run
-from tripleshot.datasets.catalog import dataset_names, load_dataset
+from tripleshot.datasets.catalog import dataset_names, load_dataset, load_whole_graph, prepare_to_ask
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import load_calibration
@@ -37,10 +38,21 @@ def open_predictor(
     if is_run(source):
         if method is not None or columns is not None:
             raise InputError(f"{source}: a run has its own method and data; leave out --method and --columns")
-        return load(source, data, device)
+        return _open_run(Path(source), data, device)
     if data is not None:
         raise InputError(f"{source}: is no run; --data says where the dataset of a run is")
     return Predictor(as_dataset(source, columns, literals), method or DEFAULT_METHOD, device=device)
+
+
+def _open_run(folder: Path, data: str | None, device: str) -> Predictor:
+    """Return a run to be asked. Where no names were learned, every triple counts, and the data may be any graph."""
+    config = load_config(folder)
+    if _knows_names(config):
+        return load(folder, data, device)
+    if data is not None:
+        return load(folder, load_whole_graph(data), device)
+    whole = _find_dataset(folder, config).whole
+    return load(folder, replace(whole, graph=prepare_to_ask(whole.graph)), device)
 
 
 def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:
@@ -48,7 +60,8 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
 
     Args:
         folder: of the run.
-        data: the dataset, if it is no longer where it was. It may have changed since: names are what counts.
+        data: the dataset, if it is no longer where it was. It may have changed since: names are what counts. For a
+            method that knows no names it may be any other.
         device: where to compute.
     """
     folder = Path(folder)
@@ -57,11 +70,15 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
         dataset = data
     else:
         dataset = load_dataset(data) if data is not None else _find_dataset(folder, config)
-    entry = find_method(config.method)
-    if entry.learns and entry.method_class().knows_names:
+    if _knows_names(config):
         require_known_names(config, dataset, folder)
     method = restore_method(config, folder, dataset, device)
     return Predictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
+
+
+def _knows_names(config: RunConfig) -> bool:
+    entry = find_method(config.method)
+    return entry.learns and entry.method_class().knows_names
 
 
 def _find_dataset(folder: Path, config: RunConfig) -> FewShotDataset:

@@ -182,7 +182,11 @@ def train_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Report
     folder, settings = plan.folder(cell), plan.settings(cell)
     source = settings.get("pretrained") or None
     vectors: dict[str, Any] = {}
-    if source in METHODS:
+    if source and find_method(cell.method).method_class().starts_from == "network":
+        vectors = {
+            "pretrained": {"method": source, "spent": 0.0, "seconds": 0.0}
+        }  # weights that are there cost nothing
+    elif source in METHODS:
         first = replace(cell, method=source, variant=variant_of_width(source, settings["width"], plan.preset))
         trained = run_cell(plan, first, dataset, reporter)["training"]
         vectors = {"pretrained": {"method": first.label, "spent": trained["spent"], "seconds": trained["seconds"]}}

@@ -76,6 +76,13 @@ def attentive_address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def calibrated_address() -> Iterator[str]:
+    """A server of the universal weights, which come with a calibration."""
+    with serving(Predictor(load_atlas(), "universal", shots=5)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
 def network_address() -> Iterator[str]:
     """A server of the evidence network, untrained: its weights speak for an answer and against it."""
     method = EvidenceNet()

@@ -128,6 +128,14 @@ def test_scores_are_called_scores_when_there_is_no_confidence(address, open_page
     page = open_page(f"{address}#{QUESTION}")
     expect(answers(page)).to_have_count(10)
     expect(page.get_by_text("Bars show the score")).to_be_visible()
+    expect(page.get_by_text("None of them is right")).to_have_count(0)
+
+
+def test_answers_have_confidence_and_the_page_says_how_likely_none_of_them_is_right(calibrated_address, open_page):
+    page = open_page(f"{calibrated_address}#{QUESTION}")
+    expect(answers(page)).to_have_count(10)
+    expect(page.get_by_text(re.compile(r"candidates\. None of them is right: \d+(\.\d+)?%\."))).to_be_visible()
+    expect(page.get_by_text("Bars show the score")).to_have_count(0)
 
 
 def test_an_explanation_shows_words_reasons_and_the_neighborhood(address, open_page):
