@@ -3,8 +3,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
+from rich.text import Text
 
-from tripleshot.cli.display import TrainingDisplay, hint, progress_bar
+from tripleshot.cli.display import TrainingDisplay, confidence_bar, hint, progress_bar
 from tripleshot.cli.messages import set_verbosity, terminal_logging
 from tripleshot.training.trainer import TrainingUpdate
 
@@ -35,3 +36,10 @@ def test_a_training_shows_its_steps_or_its_time(budget, expected):
     shown = written.getvalue()
     assert expected in shown
     assert "margin 0.500  best valid MRR 0.250" in shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0.0, "░░░░░░░░░░   0%"), (0.42, "████░░░░░░  42%"), (1.0, "██████████ 100%")]
+)
+def test_confidence_is_a_bar_of_one_length_with_its_percentage(share, shown):
+    assert Text.from_markup(confidence_bar(share)).plain == shown

@@ -178,6 +178,7 @@ def train_in_view(folder: Path) -> Predictor:
     from tripleshot.answering.models import train  # the first answers do not wait for torch
 
     console.print(f"\n[bold]RSCL[/bold], the paper's model, has to learn Atlas first. It has {BUDGET} seconds.")
+    console.print("That is little, and less on a busy computer: its answers show how it works, not how good it can be.")
     with training_display() as display:
         return train(TRAINED, ATLAS, shots=SHOTS, budget=BUDGET, preset="demo", folder=folder, callback=display)
 
@@ -192,5 +193,5 @@ def compare_models(dataset: FewShotDataset, models: Sequence[Predictor]) -> None
     drawn, there = (count_queries(one, SHOTS, "test") for one in (part, dataset))
     title = f"{SHOTS} examples each of {len(part.test)} relations that no method has seen"
     console.print(metrics_table(f"{title}, {drawn:,} of {there:,} queries", rows, "method"))
-    for note in (ABOUT_UNIVERSAL, ABOUT_EDGES):
+    for note in (ABOUT_UNIVERSAL, ABOUT_EDGES, f"rscl has had {BUDGET} seconds of training."):
         console.print(note, style="dim")
