@@ -165,7 +165,7 @@ def measure_confidence(dataset: FewShotDataset, run: Path) -> dict[str, Any]:
 
 
 def in_bins(said: Any, right: Any, weight: Any) -> list[list[float]]:  # noqa: ANN401
-    """Return weight, mean confidence and share of right answers of each bin of confidence."""
+    """Return of each bin of confidence its weight, and how much of it is confidence and how much is right."""
     bins = np.minimum((said * NUM_BINS).astype(int), NUM_BINS - 1)
     sums = [np.bincount(bins, values, minlength=NUM_BINS) for values in (weight, weight * said, weight * right)]
     return [[round(float(value), 6) for value in row] for row in np.stack(sums, axis=1)]

@@ -224,6 +224,18 @@ def test_fewer_than_fifty_steps_are_said_plainly(step, is_said, caplog):
     assert any(few in text and "take a larger budget or a faster method" in text for text in said) == is_said
 
 
+def test_few_steps_from_weights_that_were_good_before_are_not_said_to_be_few(caplog):
+    class FineTuned(SlowMethod):
+        def stages(self):
+            return [replace(stage, validates_first=True) for stage in super().stages()]
+
+    clock = Clock()
+    method = FineTuned(clock, Pace(step=5.0))
+    fit(method, make_dataset(), SHOTS, budget=100.0, watch=Stopwatch(clock=clock))
+    assert method.num_steps < 50
+    assert not [record for record in caplog.records if record.levelno == logging.WARNING]
+
+
 def test_a_training_by_steps_is_not_said_to_be_short(tiny, caplog):
     fit(create_method("transe", TRANSE), tiny, SHOTS)
     assert not [record for record in caplog.records if record.levelno == logging.WARNING]

@@ -243,7 +243,8 @@ def run_stages(
         progress = trainer.run(resume)
         if progress.best_mrr >= 0 and rank() == 0:
             logger.info("the weights of step %d are kept, valid MRR %.4f", progress.best_step, progress.best_mrr)
-        if watch.seconds and rank() == 0:
+        is_fine_tuned = any(stage.validates_first for stage in stages)  # few steps leave weights that were good before
+        if watch.seconds and rank() == 0 and not is_fine_tuned:
             _warn_of_few_steps(kept, watch.seconds, progress.prepared)
         load_weights(module, kept)
     learner.clear_cache()

@@ -1,0 +1,15 @@
+"""Measuring the network on a graph that it has never seen."""
+
+import numpy as np
+import pytest
+
+from leave_one_out import in_bins
+
+
+def test_a_bin_has_its_weight_and_how_much_of_it_is_confidence_and_right():
+    said, right = np.array([0.05, 0.91, 0.99, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    bins = in_bins(said, right, np.full(4, 0.25))
+    assert len(bins) == 10
+    assert bins[0] == pytest.approx([0.25, 0.0125, 0.0])
+    assert bins[-1] == pytest.approx([0.75, 0.725, 0.5])
+    assert all(row == [0.0, 0.0, 0.0] for row in bins[1:-1])
