@@ -71,7 +71,7 @@ def main(
         that several processes can share them.
     """
     datasets = {path.name: load_dataset(path) for path in sorted(graphs.iterdir())}
-    many = replace(universal(), steps=steps, validate_every=steps // 10)
+    many = replace(universal(), steps=steps)
     chosen = only.split(",") if only else [*datasets, "everything"]
     for name in chosen:
         left_out = {name}.union(*(group for group in SAME_FACTS if name in group))

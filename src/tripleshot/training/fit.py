@@ -17,7 +17,7 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import CALIBRATION, MAX_SCORES, Calibration, calibrate, save_calibration
 from tripleshot.evaluation.protocol import sample_queries
 from tripleshot.evaluation.results import command, commit
-from tripleshot.evaluation.validation import JointValidator, Validation, Validator
+from tripleshot.evaluation.validation import Validation, Validator
 from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import PRETRAINED, WEIGHTS, Stage, TrainableMethod
@@ -211,7 +211,7 @@ def _validator_of(method: TrainableMethod, dataset: FewShotDataset, shots: int) 
 def run_stages(
     learner: Learner,
     stages: list[Stage],
-    validator: Validator | JointValidator,
+    validator: Validator | None,
     folder: Path | None,
     resume: bool,
     callback: TrainingCallback | None,
@@ -222,6 +222,7 @@ def run_stages(
 
     def validate(num_heads: int, is_over: Callable[[], bool] | None) -> Validation:
         learner.clear_cache()
+        assert validator is not None
         found = validator.validate(num_heads, is_over)
         learner.clear_cache()
         return found

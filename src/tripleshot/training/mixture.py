@@ -1,6 +1,7 @@
 """One network for every graph: `evidence-net` trained on several datasets together.
 
-Selection and calibration are on the valid tasks of all of them, each asked with few and with many examples.
+The last weights are kept: which of several is the best on the valid tasks of some graphs says little about another
+graph. The valid tasks of all graphs, asked with few and with many examples, are there to calibrate on.
 """
 
 import logging
@@ -12,9 +13,7 @@ from pathlib import Path
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import Calibration, Question, ask_valid, fit_calibration, save_calibration
-from tripleshot.evaluation.protocol import sample_queries
 from tripleshot.evaluation.results import command, commit
-from tripleshot.evaluation.validation import JointValidator, Validator
 from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
 from tripleshot.methods.evidence.graph_mixture import THINNED, GraphMixture
 from tripleshot.training.budget import Stopwatch
@@ -24,7 +23,6 @@ from tripleshot.training.trainer import TrainingCallback
 
 logger = logging.getLogger(__name__)
 
-VALID_SHOTS = (1, 5)
 CALIBRATED_SHOTS = (1, 2, 3, 5, 10)
 CALIBRATION_SCORES = 100_000  # of one dataset and number of examples
 
@@ -45,8 +43,8 @@ def train_mixture(
     """Train into a folder: settings, weights, log, checkpoint, calibration, but no graph and no names.
 
     Args:
-        datasets: train tasks and background relations to learn from, valid tasks to choose and to calibrate on; test
-            tasks are never looked at.
+        datasets: train tasks and background relations to learn from, valid tasks to calibrate on; test tasks are
+            never looked at.
         folder: to write.
         settings: of the network and its training.
         shots: K that the run is said to be for; 1 to `settings.max_shots` are trained.
@@ -76,23 +74,11 @@ def train_mixture(
     if not resume:
         kept = RunConfig("evidence-net", asdict(settings), shots, "", " + ".join(names), content, command(), commit())
         save_config(replace(kept, budget=budget), folder)
-    run_stages(mixture, stages, _validator(mixture), folder, resume, callback, watch)
+    run_stages(mixture, stages, None, folder, resume, callback, watch)
     calibration = calibrate_mixture(mixture, progress)
     if calibration is not None:
         save_calibration(calibration, folder)
     return mixture, calibration
-
-
-def _validator(mixture: GraphMixture) -> JointValidator:
-    validators = []
-    for whole in mixture.wholes:
-        for shots in VALID_SHOTS:
-            enough = tuple(task for task in whole.dataset.valid if len(task.pairs) > shots)
-            if enough:
-                dataset = replace(whole.dataset, valid=enough)
-                chosen = sample_queries(dataset, shots, mixture.settings.valid_queries, VALID_SEED)
-                validators.append(Validator(whole, chosen, shots, VALID_SEED))
-    return JointValidator(validators)
 
 
 def calibrate_mixture(mixture: GraphMixture, progress: Callable[[int, int], None] | None = None) -> Calibration | None:

@@ -78,7 +78,7 @@ class EvidenceNetSettings(TrainingSettings):
 def universal() -> EvidenceNetSettings:
     """Return settings to learn from many graphs what serves any other, with one example to ten."""
     mixed = {"max_shots": 10, "among_all_share": 0.3, "evidence_dropout": 0.25}
-    return EvidenceNetSettings(**mixed, valid_queries=60, validate_every=300, patience=0)
+    return EvidenceNetSettings(**mixed)
 
 
 def tiny() -> EvidenceNetSettings:

@@ -100,7 +100,7 @@ class GraphMixture:
             rng = np.random.default_rng(self.settings.seed)
             drawn = (self._draw(rng)[0].flatten(0, -2) for _ in range(NUM_SAMPLED))
             self.module.standardize(torch.cat(list(drawn)))
-        return [replace(stage, losses=self._losses, validates=any(whole.dataset.valid for whole in self.wholes))]
+        return [replace(stage, losses=self._losses, validates=False, validates_first=False)]
 
     def _draw(self, rng: np.random.Generator) -> "tuple[Tensor, Tensor]":
         """Draw one of the graphs and episodes of some of its relations; return their features and weights."""
