@@ -75,7 +75,7 @@ def train_start(dataset, folder, width):
 
 
 def load_vectors(folder, dataset):
-    vectors = load_start("vectors", folder, dataset)
+    vectors = load_start("vectors", str(folder), dataset)
     assert isinstance(vectors, Vectors)
     return vectors
 

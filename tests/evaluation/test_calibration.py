@@ -27,6 +27,12 @@ curves = st.builds(Curve, st.floats(1e-3, 1e3), st.floats(0, 10), st.floats(-20,
 scores = arrays(np.float64, st.integers(0, 30), elements=numbers)
 
 
+def fitted(questions) -> Calibration:
+    calibration = fit_calibration(questions)
+    assert calibration is not None
+    return calibration
+
+
 def made_up(rng, num_tasks=4, num_questions=60, num_candidates=30, scale=1.0):
     """Make questions whose right answer is drawn from the softmax of the scores: the truth is known."""
     questions = []
@@ -42,12 +48,6 @@ def after(count):
     """Return a function that tells, from its so-manieth call on, that time is over."""
     calls = iter(range(1, 10_000))
     return lambda: next(calls) >= count
-
-
-def fitted(questions) -> Calibration:
-    calibration = fit_calibration(questions)
-    assert calibration is not None
-    return calibration
 
 
 @given(curves, scores)
@@ -180,3 +180,33 @@ def test_when_time_is_over_no_more_is_asked_but_two_tasks_once(tiny, calls, aske
     calibration = calibrate(method, dataset, 3, is_over=after(calls))
     assert calibration is not None
     assert calibration.num_questions == asked
+
+
+def test_no_candidate_is_likely_to_be_right_where_the_best_one_is_not():
+    rng = np.random.default_rng(5)
+    questions = [
+        replace(question, is_right=question.is_right & (np.max(question.scores) - np.median(question.scores) > 7))
+        for question in made_up(rng)
+    ]
+    calibration = fitted(questions)
+    asked = [(calibration.none_of(question.scores), not question.is_right.any()) for question in questions]
+    said, has_none = np.array(asked, float).T
+    assert said[has_none == 1].mean() > said[has_none == 0].mean()
+    assert said.mean() == pytest.approx(has_none.mean(), abs=0.05)
+
+
+def test_of_no_candidates_none_is_right():
+    assert fitted(made_up(np.random.default_rng(0))).none_of(np.empty(0)) == 1.0
+
+
+def test_a_calibration_from_before_knows_nothing_of_no_candidate(tmp_path):
+    calibration = replace(fitted(made_up(np.random.default_rng(0))), none=None)
+    save_calibration(calibration, tmp_path)
+    assert load_calibration(tmp_path) == calibration
+    assert calibration.none_of(np.arange(3.0)) is None
+
+
+def test_many_tasks_are_left_out_several_at_a_time():
+    calibration = fitted(made_up(np.random.default_rng(3), num_tasks=45, num_questions=8))
+    assert calibration.num_tasks == 45
+    assert calibration.calibration_error < 0.1

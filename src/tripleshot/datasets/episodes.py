@@ -72,23 +72,31 @@ class EpisodeSampler:
         self.shots, self.num_queries, self.num_negatives = shots, num_queries, num_negatives
         self.pool = TaskPool(dataset, shots, regime, background_share, MAX_EPISODE_CANDIDATES)
 
-    def draw(self, rng: np.random.Generator) -> Episode:
-        """Draw one episode; queries repeat only where a relation has too few."""
+    def draw(self, rng: np.random.Generator, shots: int | None = None, among_all: bool = False) -> Episode:
+        """Draw one episode; queries repeat only where a relation has too few.
+
+        Args:
+            rng: what is drawn by.
+            shots: how many examples; None takes K.
+            among_all: draw wrong answers among all entities, not only among candidates.
+        """
         pool = self.pool
         from_background = pool.has_background and rng.random() < pool.background_share
         first, last = (pool.num_train, len(pool.names)) if from_background else (0, pool.num_train)
         task = int(rng.integers(first, last))
         start, end = pool.pair_offsets[task : task + 2]
-        drawn = rng.choice(end - start, min(self.shots + self.num_queries, end - start), replace=False)
-        support, rest = start + drawn[: self.shots], start + drawn[self.shots :]
+        size = int(end - start)
+        count = min(self.shots if shots is None else shots, size - 1)
+        drawn = rng.choice(size, min(count + self.num_queries, size), replace=False)
+        support, rest = start + drawn[:count], start + drawn[count:]
         if len(rest) < self.num_queries:
             rest = np.concatenate([rest, rng.choice(rest, self.num_queries - len(rest))])
         return Episode(
             task=int(pool.train_index[task]),
             support=pool.pairs_at(support),
             queries=pool.pairs_at(rest),
-            negatives=pool.draw_many_wrong_tails(task, rest, self.num_negatives, rng),
-            weight=int(pool.num_candidates[task]) / self.num_negatives,
+            negatives=pool.draw_many_wrong_tails(task, rest, self.num_negatives, rng, among_all),
+            weight=(pool.num_entities if among_all else int(pool.num_candidates[task])) / self.num_negatives,
             hidden=HiddenEdges.of(int(pool.hidden.relations[task])),
         )
 

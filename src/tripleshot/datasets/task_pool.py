@@ -34,6 +34,7 @@ class TaskPool:
         candidates: shape (C,), int32, the tails that wrong answers are drawn from; relations with the same ones share
             them.
         candidate_starts: shape (N,), where each relation's candidates start; `candidate_ends` where they end.
+        num_entities: of the graph.
         num_candidates: shape (N,), how many candidates there were before they were thinned out.
     """
 
@@ -84,7 +85,7 @@ class TaskPool:
         known_owners = np.repeat(owners, [len(task.known) for task in tasks])
         heads = known_owners.astype(np.int64) * num_entities + known[:, 0]  # sorted, as the known pairs of a task are
         is_next = np.append(True, heads[1:] != heads[:-1])
-        self._num_entities = num_entities
+        self.num_entities = num_entities
         self._known_offsets = np.append(np.flatnonzero(is_next), len(heads))
         self._known_keys = (np.cumsum(is_next) - 1) * num_entities + known[:, 1]
         asked = self._owners.astype(np.int64) * num_entities + self.pairs[:, 0]
@@ -97,7 +98,7 @@ class TaskPool:
 
     def is_known(self, rows: npt.NDArray[np.int64], tails: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Tell which tails are known to be true for the relation and the head of a row; both have one shape."""
-        keys = self._group_of_pair[rows].astype(np.int64) * self._num_entities + tails
+        keys = self._group_of_pair[rows].astype(np.int64) * self.num_entities + tails
         return lookup(self._known_keys, keys)[1]
 
     def pairs_at(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -119,23 +120,34 @@ class TaskPool:
         return drawn
 
     def draw_many_wrong_tails(
-        self, task: int, rows: npt.NDArray[np.int64], count: int, rng: np.random.Generator
+        self,
+        task: int,
+        rows: npt.NDArray[np.int64],
+        count: int,
+        rng: np.random.Generator,
+        among_all: bool = False,
     ) -> npt.NDArray[np.int64]:
-        """Draw many candidates for each row of one relation: shape (len(rows), count).
+        """Draw many candidates, or entities, for each row of one relation: shape (len(rows), count).
 
         They are those that `draw_wrong_tails` draws; what is known is looked up among the answers to these rows alone.
         """
         start, end = int(self.candidate_starts[task]), int(self.candidate_ends[task])
-        drawn = self.candidates[rng.integers(start, end, len(rows) * count)].astype(np.int64)
+
+        def draw(number: int) -> npt.NDArray[np.int64]:
+            if among_all:
+                return rng.integers(0, self.num_entities, number)
+            return self.candidates[rng.integers(start, end, number)].astype(np.int64)
+
+        drawn = draw(len(rows) * count)
         groups = self._group_of_pair[rows]
         places, owners = expand(self._known_offsets, groups)
-        known = self._known_keys[places] + (owners - groups[owners]) * self._num_entities
-        bases = np.repeat(np.arange(len(rows)) * self._num_entities, count)
+        known = self._known_keys[places] + (owners - groups[owners]) * self.num_entities
+        bases = np.repeat(np.arange(len(rows)) * self.num_entities, count)
         unsure = np.flatnonzero(lookup(known, bases + drawn)[1])
         for _ in range(ATTEMPTS):
             if not len(unsure):
                 break
-            drawn[unsure] = self.candidates[rng.integers(start, end, len(unsure))]
+            drawn[unsure] = draw(len(unsure))
             unsure = unsure[lookup(known, bases[unsure] + drawn[unsure])[1]]
         return drawn.reshape(len(rows), count)
 

@@ -11,6 +11,11 @@ asks: the first K pairs are the examples, candidates are typed like their tails,
 and is not said by the examples. Every task counts the same, and so does every question of a task. The temperature is
 the one of a few, on the scale of the scores, under which the regression fits best.
 
+Whether any candidate is right at all is another question. The less sure the best one is, the likelier none is; a
+second regression turns the log-odds z of the best candidate into that probability:
+
+    none = sigmoid(bias - slope * z),  slope >= 0
+
 How far it can be trusted is measured on tasks that it was not fitted on: each task in turn is left out, and the
 confidence of its best answers is compared with how often they are right.
 """
@@ -27,6 +32,7 @@ from tripleshot.arrays import FloatArray
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import FewShotDataset, candidates_like, exclude_known
 from tripleshot.errors import InputError
+from tripleshot.evaluation.confidence_curves import Curve, NoneCurve, log_shares, regress
 from tripleshot.methods.protocol import Scorer
 
 CALIBRATION = "calibration.json"
@@ -35,28 +41,8 @@ MIN_QUESTIONS = 2  # of two tasks, as they are asked in turn: each is judged by 
 MAX_SCORES = 200_000  # of all questions together: a neural method takes about a minute
 TEMPERATURES = 2.0 ** np.arange(-6, 3)  # in units of how far the best score is above the mean
 STEP, MAX_LOG = 0.01, 50.0  # logarithms of shares are rounded to steps, and not distinguished below -50
-RIDGE = 1e-3
-MAX_STEPS = 100  # of Newton's method
 NUM_BINS = 10
-
-
-@dataclass(frozen=True)
-class Curve:
-    """What turns scores into confidence.
-
-    Attributes:
-        temperature: of the softmax over the candidates of a question; above zero.
-        slope: what the logarithm of a share counts; not below zero.
-        bias: the log-odds of a candidate that has the whole share.
-    """
-
-    temperature: float
-    slope: float
-    bias: float
-
-    def confidence(self, scores: FloatArray) -> FloatArray:
-        """Return the probability of each candidate to be right, given the scores of all candidates of a question."""
-        return sigmoid(self.bias + self.slope * log_shares(scores, self.temperature))
+MAX_FOLDS = 20  # more tasks are left out several at a time
 
 
 @dataclass(frozen=True)
@@ -65,6 +51,7 @@ class Calibration:
 
     Attributes:
         curve: fitted on all valid tasks.
+        none: likewise; None where it was not fitted.
         num_tasks: how many there are, with `num_questions` questions in all.
         calibration_error: mean distance between the confidence of best answers and the share of them that is right,
             in ten bins of confidence.
@@ -76,6 +63,13 @@ class Calibration:
     num_questions: int
     calibration_error: float
     brier_score: float
+    none: NoneCurve | None = None
+
+    def none_of(self, scores: FloatArray) -> float | None:
+        """Return the probability that none of the candidates of a question is right; None where it is unknown."""
+        if self.none is None:
+            return None
+        return self.none.probability(float(self.curve.log_odds(scores).max())) if len(scores) else 1.0
 
     def confidence(self, scores: FloatArray) -> FloatArray:
         """Return the probability of each candidate to be right, given the scores of all candidates of a question."""
@@ -132,8 +126,10 @@ def load_calibration(folder: Path) -> Calibration | None:
         return None
     try:
         page = json.loads(path.read_text(encoding="utf-8"))
-        calibration = Calibration(Curve(**page.pop("curve")), **page)
-        numbers = [*asdict(calibration.curve).values(), calibration.calibration_error, calibration.brier_score]
+        curve, none = Curve(**page.pop("curve")), page.pop("none", None)
+        calibration = Calibration(curve, **page, none=None if none is None else NoneCurve(**none))
+        numbers = [*asdict(curve).values(), *(none or {}).values()]
+        numbers += [calibration.calibration_error, calibration.brier_score]
         is_sound = bool(np.isfinite(numbers).all())
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"{path}: not readable: {error}") from None
@@ -178,17 +174,18 @@ def fit_calibration(questions: Sequence[Question]) -> Calibration | None:
     if len(tasks) < 2 or not any(question.is_right.any() for question in questions):
         return None
     confidence, is_right, weights = [], [], []
-    for task in tasks:
-        others = [question for question in questions if question.task != task]
-        asked = [question for question in questions if question.task == task]
-        curve = _fit(others)
-        for question in asked:
+    for fold in range(min(len(tasks), MAX_FOLDS)):
+        left_out = set(tasks[fold::MAX_FOLDS])
+        curve = _fit([question for question in questions if question.task not in left_out])
+        asked = [question for question in questions if question.task in left_out]
+        for question, weight in zip(asked, _weights(asked), strict=True):
             best = int(np.argmax(question.scores))
             confidence.append(curve.confidence(question.scores)[best])
             is_right.append(question.is_right[best])
-            weights.append(1 / len(tasks) / len(asked))
+            weights.append(weight * len(left_out) / len(tasks))
     error, brier = reliability(np.array(confidence), np.array(is_right), np.array(weights))
-    return Calibration(_fit(questions), len(tasks), len(questions), error, brier)
+    curve = _fit(questions)
+    return Calibration(curve, len(tasks), len(questions), error, brier, _fit_none(curve, questions))
 
 
 def reliability(confidence: FloatArray, is_right: npt.NDArray[np.bool_], weights: FloatArray) -> tuple[float, float]:
@@ -198,25 +195,9 @@ def reliability(confidence: FloatArray, is_right: npt.NDArray[np.bool_], weights
     return float(np.abs(gaps).sum()), float((weights * (confidence - is_right) ** 2).sum())
 
 
-def log_shares(scores: FloatArray, temperature: float) -> FloatArray:
-    """Return the logarithm of the softmax over candidates."""
-    if not len(scores):
-        return np.empty(0)
-    scores = scores.astype(np.float64)
-    logits = (scores - scores.max()) / temperature
-    return logits - np.log(np.exp(logits).sum())
-
-
-def sigmoid(values: FloatArray) -> FloatArray:
-    """Return 1 / (1 + exp(-x)) without overflow."""
-    return np.exp(-np.logaddexp(0, -values))
-
-
 def _fit(questions: Sequence[Question]) -> Curve:
     """Fit a curve at each temperature and return the one that fits best."""
-    counts = np.bincount([question.task for question in questions])
-    num_tasks = np.count_nonzero(counts)
-    weights = np.concatenate([np.full(len(q.scores), 1 / num_tasks / counts[q.task]) for q in questions])
+    weights = np.repeat(_weights(questions), [len(question.scores) for question in questions])
     is_right = np.concatenate([question.is_right for question in questions])
     lead = float(np.median([question.scores.max() - question.scores.mean() for question in questions])) or 1.0
     fits = []
@@ -231,33 +212,16 @@ def _fit(questions: Sequence[Question]) -> Curve:
     return Curve(*min(fits)[1:])
 
 
-def regress(feature: FloatArray, everything: FloatArray, right: FloatArray) -> tuple[float, float]:
-    """Fit a logistic regression on one feature.
-
-    Args:
-        feature: shape (n,), distinct values.
-        everything: shape (n,), the weight of all candidates that have this value.
-        right: shape (n,), the weight of those that are right.
-
-    Returns:
-        the slope, not below zero, and the bias.
-    """
-    slope, bias = _newton(np.stack([feature, np.ones(len(feature))], axis=1), everything, right).tolist()
-    if slope < 0:
-        return 0.0, float(_newton(np.ones((len(feature), 1)), everything, right)[0])
-    return slope, bias
+def _weights(questions: Sequence[Question]) -> FloatArray:
+    """Return what each question counts: every task the same, and every question of a task."""
+    counts = np.bincount([question.task for question in questions])
+    return np.array([1 / np.count_nonzero(counts) / counts[question.task] for question in questions])
 
 
-def _newton(design: FloatArray, everything: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the parameters of a logistic regression with a little ridge: Newton's method, no step longer than one."""
-    parameters, ridge = np.zeros(design.shape[1]), RIDGE * np.eye(design.shape[1])
-    for _ in range(MAX_STEPS):
-        predicted = sigmoid(design @ parameters)
-        gradient = design.T @ (everything * predicted - right) + ridge @ parameters
-        curvature = (design * (everything * predicted * (1 - predicted))[:, None]).T @ design + ridge
-        step = np.linalg.solve(curvature, gradient)
-        length = float(np.abs(step).max())
-        parameters = parameters - step / max(1.0, length)
-        if length < 1e-9:
-            break
-    return parameters
+def _fit_none(curve: Curve, questions: Sequence[Question]) -> NoneCurve:
+    """Fit to which questions have no right candidate."""
+    best = np.array([curve.log_odds(question.scores).max() for question in questions])
+    has_none = np.array([not question.is_right.any() for question in questions])
+    weights = _weights(questions)
+    slope, bias = regress(-best, weights, weights * has_none)
+    return NoneCurve(slope, bias)

@@ -4,7 +4,7 @@ Which of two trained networks is better can only be said on queries that both we
 time, and a validation that had less time is compared on the queries that it came to.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +99,20 @@ class Validator:
         if task not in self._pools:
             self._pools[task] = self.dataset.candidates(self.dataset.valid[task])
         return self._pools[task]
+
+
+class JointValidator:
+    """Ranks the queries of several datasets, each with a method of its own that shares the same network."""
+
+    def __init__(self, validators: Sequence[Validator]) -> None:
+        """Take what ranks the queries of each."""
+        self.validators = tuple(validators)
+
+    def validate(self, num_heads: int = 0, is_over: Callable[[], bool] | None = None) -> Validation:
+        """Rank queries, of each dataset the first so many heads; each has an equal share of the time."""
+        found = [validator.validate(num_heads, is_over) for validator in self.validators]
+        ranks = np.concatenate([validation.reciprocal_ranks for validation in found])
+        return Validation(ranks, max(validation.num_heads for validation in found))
 
 
 def _heads_of(tasks: tuple[Task, ...], shots: int) -> Iterator[_Head]:

@@ -267,6 +267,12 @@ class KnowledgeGraph:
         """Return the same graph with labels of some relations, by name; the others keep theirs."""
         return replace(self, relations=self.relations.with_more_labels(labels)) if labels else self
 
+    def thinned(self, share: float, rng: np.random.Generator) -> "KnowledgeGraph":
+        """Return the same graph with about this share of its triples, drawn at random."""
+        keep = rng.random(self.num_triples) < share
+        heads, relations, tails = (ids[keep] for ids in (self.head_ids, self.relation_ids, self.tail_ids))
+        return replace(self, head_ids=heads, relation_ids=relations, tail_ids=tails)
+
     def with_types(self, types: EntityTypes | None) -> "KnowledgeGraph":
         """Return the same graph with these entity types."""
         return replace(self, types=types)

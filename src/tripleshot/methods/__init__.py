@@ -89,6 +89,9 @@ METHODS: dict[str, MethodEntry] = {
     "evidence": _entry(
         "evidence", "evidence.baselines:Evidence", "links, paths that the examples share and support frequency, added"
     ),
+    "universal": _entry(
+        "evidence", "evidence.universal:Universal", "evidence-net with the weights of the package, for any graph"
+    ),
     "rscl": _entry("neural", "rscl.method:RSCLMethod", "relation-specific context learning, the paper's model"),
     "evidence-net": _entry(
         "neural", "evidence.evidence_net:EvidenceNet", "a network that weighs links, paths, examples and similarity"

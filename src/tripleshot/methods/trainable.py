@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
@@ -25,15 +27,17 @@ if TYPE_CHECKING:  # nobody waits for torch who asks a method without a network
     from torch import Tensor, nn
 
 WEIGHTS = "weights.safetensors"  # the best weights of a run
+UNIVERSAL = Path(str(files("tripleshot") / "data" / "universal"))  # the run that comes with the package
 PRETRAINED = "pretrained.safetensors"  # the weights between pre-training and episodes
 
 Losses = dict[str, "Tensor"]
 LossFunction = Callable[[int, np.random.Generator], Losses]
 Framework = Literal["np", "pt"]
 """What weights are read as: arrays of numpy, or tensors of torch."""
-StartKind = Literal["nothing", "vectors", "weights", "pre-training"]
+StartKind = Literal["nothing", "vectors", "weights", "network", "pre-training"]
 """What the setting `pretrained` names: nothing; a run of an embedding method whose vectors are taken; a run of a method
-of the same family whose weights are taken; or a run whose weights after pre-training are taken."""
+of the same family whose weights are taken, which belong to its names; a run on whatever graph whose network is taken,
+since it knows no names; or a run whose weights after pre-training are taken."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Stage:
         schedule: how it goes down.
         warmup: steps over which it rises.
         validates: whether the valid tasks decide which weights are kept.
+        validates_first: whether the weights that it starts from are among those to choose from.
         keep_as: the file in which the weights are kept when the stage is over; empty keeps none.
         optimizer: what updates the weights.
     """
@@ -59,6 +64,7 @@ class Stage:
     schedule: Schedule = "stepwise"
     warmup: int = 200
     validates: bool = False
+    validates_first: bool = False
     keep_as: str = ""
     optimizer: OptimizerKind = "adam"
 

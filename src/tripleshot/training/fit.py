@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tripleshot.atomic import restored
 from tripleshot.datasets.catalog import absolute_source, relative_source
@@ -17,7 +17,7 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import CALIBRATION, MAX_SCORES, Calibration, calibrate, save_calibration
 from tripleshot.evaluation.protocol import sample_queries
 from tripleshot.evaluation.results import command, commit
-from tripleshot.evaluation.validation import Validation, Validator
+from tripleshot.evaluation.validation import JointValidator, Validation, Validator
 from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import PRETRAINED, WEIGHTS, Stage, TrainableMethod
@@ -42,6 +42,26 @@ logger = logging.getLogger(__name__)
 
 FILES = (CONFIG, VOCABULARY, WEIGHTS, PRETRAINED, CHECKPOINT, LOG, CALIBRATION, DATA)  # what a training writes
 VALID_SEED = 0  # the valid queries of a validation are the same for every run, so that their curves can be compared
+
+
+class Learner(Protocol):
+    """What has a network that learns in stages."""
+
+    settings: Any
+
+    @property
+    def module(self) -> Any:  # noqa: ANN401 (a network of torch)
+        """What learns."""
+        ...
+
+    @property
+    def clip(self) -> float:
+        """Largest gradient norm; 0 does not clip."""
+        ...
+
+    def clear_cache(self) -> None:
+        """Drop what was computed with weights that have changed since."""
+        ...
 
 
 def fit(
@@ -72,7 +92,7 @@ def fit(
     watch.seconds = budget
     stages = _prepare(method, dataset, shots, folder, resume)
     if isinstance(method, TrainableMethod):
-        _run_stages(method, stages, dataset, shots, folder, resume, callback, watch)
+        run_stages(method, stages, _validator_of(method, dataset, shots), folder, resume, callback, watch)
 
 
 def train_run(
@@ -137,7 +157,7 @@ def train_run(
             if not isinstance(method, TrainableMethod):
                 write_log(folder / LOG, None)
         if isinstance(method, TrainableMethod):
-            _run_stages(method, stages, dataset, shots, folder, resume, callback, watch)
+            run_stages(method, stages, _validator_of(method, dataset, shots), folder, resume, callback, watch)
     return method
 
 
@@ -178,33 +198,35 @@ def _prepare(method: Method, dataset: FewShotDataset, shots: int, folder: Path |
     is_begun = resume and folder is not None and (folder / CHECKPOINT).exists()
     start = getattr(method.settings, "pretrained", "")
     if start and not is_begun:
-        method.start_from(load_start(method.starts_from, Path(start), dataset))
+        method.start_from(load_start(method.starts_from, start, dataset))
         logger.info("%s starts from %s", name, start)
     return method.stages()
 
 
-def _run_stages(
-    method: TrainableMethod,
+def _validator_of(method: TrainableMethod, dataset: FewShotDataset, shots: int) -> Validator:
+    chosen = sample_queries(dataset, shots, method.settings.valid_queries, VALID_SEED)
+    return Validator(method, chosen, shots, VALID_SEED)
+
+
+def run_stages(
+    learner: Learner,
     stages: list[Stage],
-    dataset: FewShotDataset,
-    shots: int,
+    validator: Validator | JointValidator,
     folder: Path | None,
     resume: bool,
     callback: TrainingCallback | None,
     watch: Stopwatch,
 ) -> None:
-    """Train the network through its stages and leave it with the weights that were best on the valid tasks."""
-    settings, module = method.settings, method.module
-    chosen = sample_queries(dataset, shots, settings.valid_queries, VALID_SEED)
-    validator = Validator(method, chosen, shots, VALID_SEED)
+    """Train a network through its stages and leave it with the weights that were best on the valid tasks."""
+    settings, module = learner.settings, learner.module
 
     def validate(num_heads: int, is_over: Callable[[], bool] | None) -> Validation:
-        method.clear_cache()
+        learner.clear_cache()
         found = validator.validate(num_heads, is_over)
-        method.clear_cache()
+        learner.clear_cache()
         return found
 
-    options = TrainerOptions(settings.validate_every, settings.patience, settings.checkpoint_every, method.clip)
+    options = TrainerOptions(settings.validate_every, settings.patience, settings.checkpoint_every, learner.clip)
     with tempfile.TemporaryDirectory() as temporary:
         kept = folder or Path(temporary)
         trainer = Trainer(
@@ -224,7 +246,7 @@ def _run_stages(
         if watch.seconds and rank() == 0:
             _warn_of_few_steps(kept, watch.seconds, progress.prepared)
         load_weights(module, kept)
-    method.clear_cache()
+    learner.clear_cache()
     module.eval()
 
 

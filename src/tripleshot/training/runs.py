@@ -23,6 +23,7 @@ from tripleshot.methods import find_method
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import (
     PRETRAINED,
+    UNIVERSAL,
     WEIGHTS,
     StartKind,
     TrainableMethod,
@@ -135,8 +136,9 @@ def load_trained_weights(folder: Path, name: str = WEIGHTS) -> TrainedWeights:
     return TrainedWeights(lambda framework: read_weights(path, framework), load_names(folder), str(path))
 
 
-def load_start(kind: StartKind, folder: Path, dataset: FewShotDataset) -> Vectors | TrainedWeights:
-    """Read what a training starts from, out of the run that its setting `pretrained` names."""
+def load_start(kind: StartKind, start: str, dataset: FewShotDataset) -> Vectors | TrainedWeights:
+    """Read what a training starts from: a run that its setting `pretrained` names, or the weights of the package."""
+    folder = Path(start)
     match kind:
         case "nothing":
             raise InputError(f"{folder}: the method does not start from what another has learned")
@@ -145,6 +147,8 @@ def load_start(kind: StartKind, folder: Path, dataset: FewShotDataset) -> Vector
         case "weights":
             require_same_data(load_config(folder), dataset)
             return load_trained_weights(folder)
+        case "network":
+            return load_trained_weights(UNIVERSAL if start == "universal" else folder)
         case "pre-training":
             if (folder / CONFIG).exists():
                 require_same_data(load_config(folder), dataset)

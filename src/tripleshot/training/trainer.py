@@ -153,7 +153,8 @@ class Trainer:
         self.module.train()
         losses_of = wrap_ddp(self.module, stage.losses)
         budget = Budget(self.stages, state, self.options.validate_every, seconds, self.watch.reserved)
-        if state.is_validating:
+        is_unseen = stage.validates_first and not state.validations
+        if state.is_validating or is_unseen:
             self._validate(budget)
         is_over = budget.is_over()
         while not is_over and not self._has_lost_patience(stage):

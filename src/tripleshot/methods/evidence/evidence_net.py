@@ -1,7 +1,7 @@
 """`evidence-net`: a network that weighs evidence for a tail, learned over many relations to serve an unseen one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from tripleshot.methods.evidence.question_scorer import QuestionScorer
 from tripleshot.methods.evidence.reasons import describe_evidence
 from tripleshot.methods.protocol import START, Reason
 from tripleshot.methods.settings import TrainingSettings, count, setting, share
-from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights
+from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 if TYPE_CHECKING:  # nobody waits for torch who asks with weights that are there
     from torch import Tensor
@@ -43,7 +43,14 @@ class EvidenceNetSettings(TrainingSettings):
         "similarity, text",
     )
     hidden_width: int = count(48, "size of the network's hidden layer")
+    pretrained: str = setting(
+        "",
+        "what to start from: `universal`, the weights that come with the package, or a run of evidence-net on any "
+        "graph; empty starts at random",
+    )
+    max_shots: int = setting(0, "draw 1 to so many examples for an episode, few more often than many; 0 draws K")
     evidence_dropout: float = share(0.1, "share of the features that are left out of a training step")
+    among_all_share: float = share(0.0, "share of episodes whose wrong answers are any entities, not candidates only")
     regime: Regime = setting("in-train", "draw episodes from train tasks alone, or from background relations as well")
     background_share: float = share(0.5, "how often a background relation is drawn in the in-train regime")
     batch_size: int = count(64, "B, queries per step")
@@ -72,6 +79,12 @@ def demo() -> EvidenceNetSettings:
     return EvidenceNetSettings(steps=500, validate_every=250, valid_queries=150)
 
 
+def universal() -> EvidenceNetSettings:
+    """Return settings to learn from many graphs what serves any other, with one example to ten."""
+    mixed = {"max_shots": 10, "among_all_share": 0.3, "evidence_dropout": 0.25}
+    return EvidenceNetSettings(**mixed, valid_queries=60, validate_every=300, patience=0)
+
+
 def tiny() -> EvidenceNetSettings:
     """Return settings for a graph of some thirty entities and a few seconds."""
     return EvidenceNetSettings(batch_size=16, num_negatives=16, steps=20, validate_every=10)
@@ -87,12 +100,13 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
     """
 
     Settings = EvidenceNetSettings
-    presets = {"fast": EvidenceNetSettings, "demo": demo, "tiny": tiny}  # noqa: RUF012
+    starts_from = "network"
+    presets = {"fast": EvidenceNetSettings, "demo": demo, "universal": universal, "tiny": tiny}  # noqa: RUF012
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Index a dataset's graph and make an untrained network."""
         self._index(dataset, shots)
-        self._trained = None
+        self._trained, self._is_started = None, False
         self._module = self._make_module()
 
     def _index(self, dataset: FewShotDataset, shots: int) -> None:
@@ -130,40 +144,71 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         trained = self._trained
         return self.module.state_dict() if trained is None else trained.arrays
 
+    def start_from(self, start: Vectors | TrainedWeights) -> None:
+        """Take the network of another run, on whatever graph, and what features usually are there."""
+        assert isinstance(start, TrainedWeights)
+        self._trained, self._module = start, None
+        self._network()  # refuses weights that do not fit
+        self._is_started = True
+
+    def share_network(self, module: "FeatureScorer") -> None:
+        """Use the network of another part of a mixture."""
+        self._trained, self._module = None, module
+
     def stages(self) -> list[Stage]:
-        """Tell the network what features usually are, and return its one stage."""
+        """Tell the network what features usually are, unless it knows, and return its one stage."""
+        self.make_sampler()
+        stage = self.stage("evidence", self._losses, validates=bool(self.dataset.valid))
+        if self._is_started:
+            return [replace(stage, validates_first=stage.validates)]
+        drawn, _ = self.draw(np.random.default_rng(self.settings.seed), NUM_SAMPLED)
+        self.module.standardize(drawn.flatten(0, -2))
+        return [stage]
+
+    def make_sampler(self) -> None:
+        """Collect the relations that episodes are drawn from."""
         settings = self.settings
-        self.sampler = EpisodeSampler(
+        self._sampler = EpisodeSampler(
             self.dataset,
-            self.shots,
+            1 if settings.max_shots else self.shots,
             settings.batch_size // settings.relations_per_step,
             settings.num_negatives,
             settings.regime,
             settings.background_share,
         )
-        rng = np.random.default_rng(settings.seed)
-        episodes = [self.sampler.draw(rng) for _ in range(NUM_SAMPLED)]
-        self.module.standardize(self._features_of(episodes).flatten(0, -2))
-        return [self.stage("evidence", self._losses, validates=bool(self.dataset.valid))]
+
+    def draw(self, rng: np.random.Generator, num_relations: int) -> "tuple[Tensor, Tensor]":
+        """Draw episodes.
+
+        Returns:
+            features: of their true and wrong tails, shape (num_relations, B, 1 + n, number of features).
+            weights: shape (num_relations,), how many candidates each wrong tail stands for.
+        """
+        import torch
+
+        episodes = [self._draw_episode(rng) for _ in range(num_relations)]
+        features = self.index.episode_features(self.table, episodes, torch.get_num_threads())
+        weights = torch.tensor([episode.weight for episode in episodes], device=self.device)
+        return torch.from_numpy(features).to(self.device), weights
+
+    def _draw_episode(self, rng: np.random.Generator) -> Episode:
+        """Draw an episode. The logarithm of a mixed number of examples is uniform: 1 to 2 is as far as 5 to 10."""
+        most, share = self.settings.max_shots, self.settings.among_all_share
+        shots = int((most + 1) ** rng.random()) if most else self.shots
+        return self._sampler.draw(rng, shots, among_all=bool(share) and rng.random() < share)
 
     def _losses(self, step: int, rng: np.random.Generator) -> Losses:
-        """Tell true tails from wrong ones with some of the evidence left out."""
+        """Tell true tails from wrong ones."""
+        return {"evidence": self.loss(*self.draw(rng, self.settings.relations_per_step))}
+
+    def loss(self, features: "Tensor", weights: "Tensor") -> "Tensor":
+        """Return how far the network is from telling true tails from wrong ones with some of the evidence left out."""
         import torch
 
         from tripleshot.methods.evidence.listwise import evidence_loss
 
-        episodes = [self.sampler.draw(rng) for _ in range(self.settings.relations_per_step)]
-        features = self._features_of(episodes)
         without = torch.rand(features.shape[-1], device=features.device) < self.settings.evidence_dropout
-        weights = torch.tensor([episode.weight for episode in episodes], device=features.device)
-        return {"evidence": evidence_loss(self.module, features, without, weights, self.index.kernel is not None)}
-
-    def _features_of(self, episodes: list[Episode]) -> "Tensor":
-        """Return the features of true and wrong tails: shape (relations, B, 1 + n, number of features)."""
-        import torch
-
-        found = self.index.episode_features(self.table, episodes, torch.get_num_threads())
-        return torch.from_numpy(found).to(self.device)
+        return evidence_loss(self.module, features, without, weights, self.index.kernel is not None)
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by what speaks for each, a bounded number at a time."""

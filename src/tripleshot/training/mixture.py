@@ -1,0 +1,115 @@
+"""One network for every graph: `evidence-net` trained on several datasets together.
+
+Selection and calibration are on the valid tasks of all of them, each asked with few and with many examples.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from hashlib import sha256
+from pathlib import Path
+
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.errors import InputError
+from tripleshot.evaluation.calibration import Calibration, Question, ask_valid, fit_calibration, save_calibration
+from tripleshot.evaluation.protocol import sample_queries
+from tripleshot.evaluation.results import command, commit
+from tripleshot.evaluation.validation import JointValidator, Validator
+from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
+from tripleshot.methods.evidence.graph_mixture import THINNED, GraphMixture
+from tripleshot.training.budget import Stopwatch
+from tripleshot.training.fit import VALID_SEED, run_stages
+from tripleshot.training.runs import CONFIG, RunConfig, load_config, load_start, save_config
+from tripleshot.training.trainer import TrainingCallback
+
+logger = logging.getLogger(__name__)
+
+VALID_SHOTS = (1, 5)
+CALIBRATED_SHOTS = (1, 2, 3, 5, 10)
+CALIBRATION_SCORES = 100_000  # of one dataset and number of examples
+
+
+def train_mixture(
+    datasets: Sequence[FewShotDataset],
+    folder: Path,
+    settings: EvidenceNetSettings,
+    shots: int = 5,
+    *,
+    thinned: Sequence[float] = THINNED,
+    device: str = "cpu",
+    resume: bool = False,
+    budget: float = 0.0,
+    callback: TrainingCallback | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[GraphMixture, Calibration | None]:
+    """Train into a folder: settings, weights, log, checkpoint, calibration, but no graph and no names.
+
+    Args:
+        datasets: train tasks and background relations to learn from, valid tasks to choose and to calibrate on; test
+            tasks are never looked at.
+        folder: to write.
+        settings: of the network and its training.
+        shots: K that the run is said to be for; 1 to `settings.max_shots` are trained.
+        thinned: shares of the edges that copies of each graph keep, which are learned from, too.
+        device: where to compute.
+        resume: go on with the run in the folder.
+        budget: seconds in place of a number of steps; 0 goes by steps.
+        callback: is told about every step.
+        progress: is told about every dataset that is calibrated on, and their number.
+    """
+    names = [dataset.name for dataset in datasets]
+    if repeated := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise InputError(f"dataset {repeated[0]!r} is given twice")
+    content = sha256("".join(dataset.content_hash for dataset in datasets).encode()).hexdigest()
+    watch = Stopwatch(budget, calibrates=True)
+    if resume:
+        found = load_config(folder)
+        if found.data_hash != content:
+            raise InputError(f"{folder}: was trained on {found.dataset}, or on other versions of these datasets")
+        settings = EvidenceNetSettings(**found.settings)
+    elif (folder / CONFIG).exists():
+        raise InputError(f"{folder}: a run is there already; choose another folder, or resume it")
+    mixture = GraphMixture(settings, datasets, shots, thinned, device)
+    if settings.pretrained:
+        mixture.start_from(load_start("network", settings.pretrained, datasets[0]))
+    stages = mixture.stages()
+    if not resume:
+        kept = RunConfig("evidence-net", asdict(settings), shots, "", " + ".join(names), content, command(), commit())
+        save_config(replace(kept, budget=budget), folder)
+    run_stages(mixture, stages, _validator(mixture), folder, resume, callback, watch)
+    calibration = calibrate_mixture(mixture, progress)
+    if calibration is not None:
+        save_calibration(calibration, folder)
+    return mixture, calibration
+
+
+def _validator(mixture: GraphMixture) -> JointValidator:
+    validators = []
+    for whole in mixture.wholes:
+        for shots in VALID_SHOTS:
+            enough = tuple(task for task in whole.dataset.valid if len(task.pairs) > shots)
+            if enough:
+                dataset = replace(whole.dataset, valid=enough)
+                chosen = sample_queries(dataset, shots, mixture.settings.valid_queries, VALID_SEED)
+                validators.append(Validator(whole, chosen, shots, VALID_SEED))
+    return JointValidator(validators)
+
+
+def calibrate_mixture(mixture: GraphMixture, progress: Callable[[int, int], None] | None = None) -> Calibration | None:
+    """Measure on the valid tasks of all datasets how far scores can be trusted, with 1 to 10 examples."""
+    return fit_calibration(ask_mixture(mixture, progress))
+
+
+def ask_mixture(mixture: GraphMixture, progress: Callable[[int, int], None] | None = None) -> list[Question]:
+    """Ask the valid tasks of all datasets; a task that is asked with another number of examples is another task."""
+    questions: list[Question] = []
+    num_tasks, total = 0, len(mixture.wholes) * len(CALIBRATED_SHOTS)
+    for done, whole in enumerate(mixture.wholes):
+        for place, shots in enumerate(CALIBRATED_SHOTS):
+            enough = tuple(task for task in whole.dataset.valid if len(task.pairs) > shots)
+            asked = ask_valid(whole, replace(whole.dataset, valid=enough), shots, CALIBRATION_SCORES, VALID_SEED)
+            questions += [replace(question, task=question.task + num_tasks) for question in asked]
+            num_tasks += len(enough)
+            if progress:
+                progress(done * len(CALIBRATED_SHOTS) + place + 1, total)
+    return questions
