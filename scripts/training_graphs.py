@@ -2,10 +2,12 @@
 
 Atlas comes with the package, Nations, Kinships and UMLS with PyKEEN. NELL-One, CoDEx-S and another dataset of
 NELL-One's layout are given as folders, WordNet as Debian's `wordnet-base` installs it, Debian's packages as the
-`Packages` file of a distribution. What is not given is left out. The card beside the weights says what each may be used
-for.
+`Packages` file of a distribution. What is not given is left out. Made-up graphs stand for the tables of users: a few
+kinds of things, relations between them, and relations that follow from others. The card beside the weights says what
+each may be used for.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -13,16 +15,19 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 from cyclopts import App
 
 from tripleshot import load_dataset, make_dataset, read_graph
-from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.dataset import FewShotDataset, Split
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.types import types_from_mapping
 
 Triple = tuple[str, str, str]
 
 HELD_OUT = 5  # every fifth train task of a published dataset is held out, too, to choose and to calibrate on
+NUM_MADE_UP = 4
+NUM_DERIVED, NUM_HELD_OUT = 24, 5  # relations of a made-up graph that follow from others, and those held out
 POINTERS = {
     "!": "antonym of",
     "@": "hypernym",
@@ -63,6 +68,8 @@ def main(
     for name in ("nations", "kinships", "umls"):
         sizes = {"nations": (10, 100, 6, 9), "kinships": (50, 1000, 4, 6), "umls": (40, 500, 5, 7)}[name]
         save(split(read_graph(pykeen_triples(name)), name, *sizes), out)
+    for seed in range(NUM_MADE_UP):
+        save(make_up(seed), out)
     save(hold_out_more(load_dataset("atlas")), out)
     for folder in filter(None, (nell_one, wikidata_few)):
         save(hold_out_more(load_dataset(folder)), out)
@@ -108,6 +115,57 @@ def read_codex(folder: Path) -> KnowledgeGraph:
     return graph.with_types(
         types_from_mapping(graph, {name: kinds for name, kinds in types.items() if name in graph.entities})
     )
+
+
+def make_up(seed: int) -> FewShotDataset:
+    """Make up a graph with relations that follow from others, some exactly and some mostly; these are the tasks."""
+    rng = np.random.default_rng(seed)
+    kinds = [int(size) for size in np.exp(rng.uniform(np.log(8), np.log(400), rng.integers(4, 8)))]
+    named: dict[str, list[tuple[int, int]]] = {}
+    ends: dict[str, tuple[int, int]] = {}
+    for number in range(int(rng.integers(6, 12))):
+        head, tail = rng.choice(len(kinds), 2)
+        count = int(kinds[head] * rng.choice([0.5, 1, 1, 1, 3]))
+        popular = rng.permutation(kinds[tail])[(kinds[tail] * rng.random(count) ** rng.choice([1, 2])).astype(int)]
+        ends[f"relation {number}"] = (head, tail)
+        named[f"relation {number}"] = [
+            *zip(rng.integers(kinds[head], size=count).tolist(), popular.tolist(), strict=True)
+        ]
+    steps = [(name, False) for name in named] + [(name, True) for name in named]
+    derived: dict[str, list[tuple[int, int]]] = {}
+    while len(derived) < NUM_DERIVED:
+        path = [steps[place] for place in rng.choice(len(steps), rng.choice([2, 2, 2, 3]))]
+        joints = [ends[name][::-1] if is_turned else ends[name] for name, is_turned in path]
+        if any(one[1] != other[0] for one, other in itertools.pairwise(joints)):
+            continue
+        pairs = _follow([[pair[::-1] if turn else pair for pair in named[name]] for name, turn in path])
+        if 12 < len(pairs) < 5000:
+            chosen = rng.permutation(len(pairs))[: int(rng.integers(12, 400))]
+            label = f"derived {len(derived)}"
+            wrong = rng.random(len(chosen)) < rng.choice([0, 0, 0.1, 0.3])
+            tails = rng.integers(kinds[joints[-1][1]], size=len(chosen))
+            found = [
+                (pairs[place][0], int(tails[n]) if wrong[n] else pairs[place][1]) for n, place in enumerate(chosen)
+            ]
+            derived[label], ends[label] = list(dict.fromkeys(found)), (joints[0][0], joints[-1][1])
+    triples = [
+        (f"{ends[name][0]} {head}", name, f"{ends[name][1]} {tail}")
+        for name, pairs in (named | derived).items()
+        for head, tail in dict.fromkeys(pairs)
+    ]
+    splits: dict[Split, list[str]] = {"train": [*derived][NUM_HELD_OUT:], "valid": [*derived][:NUM_HELD_OUT]}
+    return make_dataset(read_graph(triples), name=f"made-up-{seed}", splits=splits, overlap_threshold=1.0)
+
+
+def _follow(parts: list[list[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """Return the pairs that a path of relations joins, each once."""
+    pairs = dict.fromkeys(parts[0])
+    for part in parts[1:]:
+        onwards: dict[int, list[int]] = {}
+        for head, tail in part:
+            onwards.setdefault(head, []).append(tail)
+        pairs = dict.fromkeys((head, tail) for head, middle in pairs for tail in onwards.get(middle, ()))
+    return list(pairs)
 
 
 def wordnet_triples(folder: Path) -> Iterator[Triple]:

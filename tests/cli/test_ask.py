@@ -229,7 +229,7 @@ def test_a_wrong_name_of_a_relation_suggests_the_nearest(run, companies, places)
 
 
 def test_heads_are_asked_for_too(run, companies, places, tmp_path):
-    words = (*places(6), "--relation", "lives in", "--method", "evidence")
+    words = (*places(6), "--relation", "lives in")
     code, out, err = run("ask", companies, *words, "--tail", "city 5", "--tail", "city 4", "--json", "--top", 12)
     assert (code, err) == (0, "")
     for result in json.loads(out)["results"]:
