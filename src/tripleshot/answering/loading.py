@@ -1,12 +1,11 @@
 """Runs on disk as predictors: what `train` and `Predictor.save` have written, found again without a trainer."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from tripleshot.answering.predictor import DEFAULT_METHOD, Predictor
 from tripleshot.answering.sources import as_dataset, is_run
-from tripleshot.datasets.catalog import dataset_names, load_dataset, load_whole_graph, prepare_to_ask
+from tripleshot.datasets.catalog import dataset_names, load_dataset, load_whole_graph
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import load_calibration
@@ -51,8 +50,8 @@ def _open_run(folder: Path, data: str | None, device: str) -> Predictor:
         return load(folder, data, device)
     if data is not None:
         return load(folder, load_whole_graph(data), device)
-    whole = _find_dataset(folder, config).whole
-    return load(folder, replace(whole, graph=prepare_to_ask(whole.graph)), device)
+    place, _ = _find_dataset(folder, config)
+    return load(folder, load_whole_graph(place), device)
 
 
 def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:
@@ -69,7 +68,7 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
     if isinstance(data, FewShotDataset):
         dataset = data
     else:
-        dataset = load_dataset(data) if data is not None else _find_dataset(folder, config)
+        dataset = load_dataset(data) if data is not None else _find_dataset(folder, config)[1]
     if _knows_names(config):
         require_known_names(config, dataset, folder)
     method = restore_method(config, folder, dataset, device)
@@ -81,8 +80,8 @@ def _knows_names(config: RunConfig) -> bool:
     return entry.learns and entry.method_class().knows_names
 
 
-def _find_dataset(folder: Path, config: RunConfig) -> FewShotDataset:
-    """Look for a run's dataset where it may be, and take none that has changed."""
+def _find_dataset(folder: Path, config: RunConfig) -> tuple[str | Path, FewShotDataset]:
+    """Look for a run's dataset where it may be, and take none that has changed; return where it is, too."""
     problems = []
     for place in _places(folder, config):
         try:
@@ -91,7 +90,7 @@ def _find_dataset(folder: Path, config: RunConfig) -> FewShotDataset:
             problems.append(str(error))
             continue
         if dataset.content_hash == config.data_hash:
-            return dataset
+            return place, dataset
         problems.append(f"{place}: has changed since {folder} was trained on it")
     missing = f"{config.data or config.dataset}: no such file, folder or dataset; if it has moved"
     about = f"{problems[0]}; to ask it as it is now, or another copy" if problems else missing
