@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imread
 
+from drawn_texts import texts_of
 from graphs import make_graph
 from tripleshot.answering import plots as picturing
 from tripleshot.answering.explaining import explain
@@ -49,13 +49,6 @@ def figures(monkeypatch):
     caught = []
     monkeypatch.setattr(picturing, "write_figure", lambda figure, path: caught.append(figure))
     return caught
-
-
-def texts_of(figure):
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    found = [text for text in figure.findobj(lambda part: hasattr(part, "get_text")) if text.get_text().strip()]
-    return [(text, text.get_window_extent(canvas.get_renderer())) for text in found if text.get_visible()]
 
 
 @pytest.mark.parametrize("draw", [draw_attention, draw_neighbors])

@@ -3,8 +3,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from drawn_texts import texts_of
 from graphs import make_graph
 from tripleshot.answering import reason_plots
 from tripleshot.answering.explaining import explain, order_reasons
@@ -50,13 +50,6 @@ def figures(monkeypatch):
     caught = []
     monkeypatch.setattr(reason_plots, "write_figure", lambda figure, path: caught.append(figure))
     return caught
-
-
-def texts_of(figure):
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    found = [text for text in figure.findobj(lambda part: hasattr(part, "get_text")) if text.get_text().strip()]
-    return [(text, text.get_window_extent(canvas.get_renderer())) for text in found if text.get_visible()]
 
 
 def test_the_picture_tells_the_reasons_of_the_text_in_its_order(tmp_path):

@@ -97,12 +97,13 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     Settings = EvidenceNetSettings
     starts_from, knows_names = "network", False
+    is_started = False  # whether it has the network of another run, which knows what features usually are
     presets = {"fast": EvidenceNetSettings, "universal": universal, "tiny": tiny}  # noqa: RUF012
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Index a dataset's graph and make an untrained network."""
         self._index(dataset, shots)
-        self._trained, self._is_started = None, False
+        self._trained, self.is_started = None, False
         self._module = self._make_module()
 
     def _index(self, dataset: FewShotDataset, shots: int) -> None:
@@ -145,7 +146,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         assert isinstance(start, TrainedWeights)
         self._trained, self._module = start, None
         self._network()  # refuses weights that do not fit
-        self._is_started = True
+        self.is_started = True
 
     def share_network(self, module: "FeatureScorer") -> None:
         """Use the network of another part of a mixture."""
@@ -155,7 +156,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         """Tell the network what features usually are, unless it knows, and return its one stage."""
         self.make_sampler()
         stage = self.stage("evidence", self._losses, validates=bool(self.dataset.valid))
-        if self._is_started:
+        if self.is_started:
             return [replace(stage, learning_rate=self.settings.fine_tuning_rate, validates_first=stage.validates)]
         drawn, _ = self.draw(np.random.default_rng(self.settings.seed), NUM_SAMPLED)
         self.module.standardize(drawn.flatten(0, -2))

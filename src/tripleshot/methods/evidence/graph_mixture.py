@@ -58,9 +58,8 @@ class GraphMixture:
         self.settings, self.clip = settings, settings.clip
         self.wholes = tuple(self._part(settings, dataset, shots, device) for dataset in datasets)
         rng = np.random.default_rng(settings.seed)
-        parts, weights = list(self.wholes), []
         copied, given = replace(settings, train_edges=False), np.sqrt([_num_tasks(whole) for whole in self.wholes])
-        weights += (given * WHOLE).tolist()
+        parts, weights = list(self.wholes), (given * WHOLE).tolist()
         for whole, weight in zip(self.wholes, given.tolist(), strict=True):
             parts.append(self._part(replace(copied, regime="pre-train"), turned(whole.dataset), shots, device))
             weights.append(weight * TURNED)
@@ -96,7 +95,7 @@ class GraphMixture:
         (stage,) = self.parts[0].stages()
         for part in self.parts[1:]:
             part.make_sampler()
-        if not stage.validates_first:
+        if not self.parts[0].is_started:
             rng = np.random.default_rng(self.settings.seed)
             drawn = (self._draw(rng)[0].flatten(0, -2) for _ in range(NUM_SAMPLED))
             self.module.standardize(torch.cat(list(drawn)))
