@@ -12,7 +12,7 @@ from tripleshot.methods.evidence.evidence_net import tiny as tiny_settings
 from tripleshot.methods.trainable import WEIGHTS
 from tripleshot.training.log import LOG, read_log
 from tripleshot.training.mixture import train_mixture
-from tripleshot.training.runs import VOCABULARY, load_config, load_trained_weights
+from tripleshot.training.runs import CONFIG, VOCABULARY, load_config, load_trained_weights
 
 SETTINGS = replace(tiny_settings(), max_shots=4, valid_queries=20)
 
@@ -61,3 +61,18 @@ def test_a_run_is_not_overwritten_and_not_resumed_on_other_data(tiny, other, tmp
         train_mixture([tiny, other], tmp_path, SETTINGS, 3)
     with pytest.raises(InputError, match=r"was trained on tiny \+ other"):
         train_mixture([tiny], tmp_path, SETTINGS, 3, resume=True)
+
+
+def test_a_training_that_fails_leaves_the_folder_as_it_was(tiny, other, tmp_path):
+    def fail(update):
+        raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        train_mixture([tiny, other], tmp_path / "run", SETTINGS, 3, callback=fail)
+    assert not (tmp_path / "run" / CONFIG).exists()
+
+
+def test_calibration_is_told_of(tiny, other, tmp_path):
+    told = []
+    train_mixture([tiny, other], tmp_path, SETTINGS, 3, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (10, 10)

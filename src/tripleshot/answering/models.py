@@ -80,7 +80,7 @@ def train(
             method, shots = config.method, config.shots
         if rank() != 0:
             return Predictor.of(data, trained, method, shots, device=device)
-        calibration = calibrate_run(trained, data, shots, kept, _progress_of(callback), watch)
+        calibration = calibrate_run(trained, data, shots, kept, progress_of(callback), watch)
         if calibration is None and settings_of(trained).get("pretrained") == UNIVERSAL_NAME:
             calibration = calibration_of(UNIVERSAL_NAME)
             if kept is not None and calibration is not None:
@@ -119,7 +119,7 @@ def _settings(method: str, preset: str, given: Mapping[str, Any]) -> dict[str, A
     return asdict(replace(entry.preset(preset), **given)) if entry.learns else dict(given)
 
 
-def _progress_of(callback: TrainingCallback | None) -> Any:  # noqa: ANN401
+def progress_of(callback: TrainingCallback | None) -> Any:  # noqa: ANN401
     """Return a function that tells a callback about calibration as it is told about a stage of training."""
     if callback is None:
         return None

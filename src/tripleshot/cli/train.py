@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
-from tripleshot.answering.models import start_with, train
+from tripleshot.answering.models import progress_of, start_with, train
 from tripleshot.cli.display import hint, training_display
 from tripleshot.cli.options import choose_settings, overrides_of, use_threads
 from tripleshot.datasets.catalog import load_dataset
@@ -124,6 +124,12 @@ def _train_on_several(
     chosen = EvidenceNetSettings(**start_with(method, settings or {}, start or "scratch")) if not resume else None
     datasets = [load_dataset(source) for source in sources]
     with training_display() as display:
-        about = {"resume": resume, "budget": read_budget(budget), "device": device, "callback": display}
+        about = {
+            "resume": resume,
+            "budget": read_budget(budget),
+            "device": device,
+            "callback": display,
+            "progress": progress_of(display),
+        }
         train_mixture(datasets, run, chosen or EvidenceNetSettings(), shots, **about)
     hint(f"trained; try: tripleshot evaluate {sources[0]} --run {run}, or tripleshot ask {run} --data my-graph.tsv")

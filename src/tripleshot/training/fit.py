@@ -6,7 +6,7 @@ One function for the command line, for comparisons and for Python.
 import logging
 import tempfile
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -129,10 +129,6 @@ def train_run(
         callback: is told about every step.
         watch: counts what is spent of the budget; None begins now.
     """
-
-    def can_resume(error: Exception) -> bool:
-        return (folder / CHECKPOINT).exists() and not isinstance(error, DivergedError)
-
     watch = watch or Stopwatch()
     found = load_config(folder) if resume else None
     if found is not None:
@@ -144,7 +140,7 @@ def train_run(
     method = create_method(name, settings, device)
     stages = _prepare(method, dataset, shots, folder, resume)
     wait_for_all()  # every process has seen that the folder is free
-    with restored(folder, FILES, can_resume) if rank() == 0 and not resume else nullcontext():
+    with restored_after_failure(folder, resume):
         if rank() == 0:
             if found is None:
                 kept = (name, settings_of(method), shots, absolute_source(data))
@@ -159,6 +155,15 @@ def train_run(
         if isinstance(method, TrainableMethod):
             run_stages(method, stages, _validator_of(method, dataset, shots), folder, resume, callback, watch)
     return method
+
+
+def restored_after_failure(folder: Path, resume: bool) -> AbstractContextManager[None]:
+    """Leave a folder as it was if training fails, unless there is a checkpoint to resume from."""
+
+    def can_resume(error: Exception) -> bool:
+        return (folder / CHECKPOINT).exists() and not isinstance(error, DivergedError)
+
+    return restored(folder, FILES, can_resume) if rank() == 0 and not resume else nullcontext()
 
 
 def calibrate_run(

@@ -4,7 +4,6 @@ The last weights are kept: which of several is the best on the valid tasks of so
 graph. The valid tasks of all graphs, asked with few and with many examples, are there to calibrate on.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -17,11 +16,9 @@ from tripleshot.evaluation.results import command, commit
 from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
 from tripleshot.methods.evidence.graph_mixture import THINNED, GraphMixture
 from tripleshot.training.budget import Stopwatch
-from tripleshot.training.fit import VALID_SEED, run_stages
+from tripleshot.training.fit import VALID_SEED, restored_after_failure, run_stages
 from tripleshot.training.runs import CONFIG, RunConfig, load_config, load_start, save_config
 from tripleshot.training.trainer import TrainingCallback
-
-logger = logging.getLogger(__name__)
 
 CALIBRATED_SHOTS = (1, 2, 3, 5, 10)
 CALIBRATION_SCORES = 100_000  # of one dataset and number of examples
@@ -53,7 +50,7 @@ def train_mixture(
         resume: go on with the run in the folder.
         budget: seconds in place of a number of steps; 0 goes by steps.
         callback: is told about every step.
-        progress: is told about every dataset that is calibrated on, and their number.
+        progress: called with how much of the calibration is done, and how much there is.
     """
     names = [dataset.name for dataset in datasets]
     if repeated := [name for place, name in enumerate(names) if name in names[:place]]:
@@ -71,22 +68,18 @@ def train_mixture(
     if settings.pretrained:
         mixture.start_from(load_start("network", settings.pretrained, datasets[0]))
     stages = mixture.stages()
-    if not resume:
-        kept = RunConfig("evidence-net", asdict(settings), shots, "", " + ".join(names), content, command(), commit())
-        save_config(replace(kept, budget=budget), folder)
-    run_stages(mixture, stages, None, folder, resume, callback, watch)
-    calibration = calibrate_mixture(mixture, progress)
+    with restored_after_failure(folder, resume):
+        if not resume:
+            about = (asdict(settings), shots, "", " + ".join(names), content, command(), commit(), budget)
+            save_config(RunConfig("evidence-net", *about), folder)
+        run_stages(mixture, stages, None, folder, resume, callback, watch)
+    calibration = fit_calibration(_ask(mixture, progress))
     if calibration is not None:
         save_calibration(calibration, folder)
     return mixture, calibration
 
 
-def calibrate_mixture(mixture: GraphMixture, progress: Callable[[int, int], None] | None = None) -> Calibration | None:
-    """Measure on the valid tasks of all datasets how far scores can be trusted, with 1 to 10 examples."""
-    return fit_calibration(ask_mixture(mixture, progress))
-
-
-def ask_mixture(mixture: GraphMixture, progress: Callable[[int, int], None] | None = None) -> list[Question]:
+def _ask(mixture: GraphMixture, progress: Callable[[int, int], None] | None = None) -> list[Question]:
     """Ask the valid tasks of all datasets; a task that is asked with another number of examples is another task."""
     questions: list[Question] = []
     num_tasks, total = 0, len(mixture.wholes) * len(CALIBRATED_SHOTS)

@@ -7,8 +7,6 @@ seen. The card beside the weights says which graphs went in, and how it was meas
 import json
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-import numpy.typing as npt
 from safetensors.numpy import load_file
 
 from tripleshot.arrays import FloatArray, IntArray
@@ -48,10 +46,6 @@ class Universal:
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by what speaks for each."""
         return self._network.score(support, head, tails)
-
-    def features(self, support: IntArray, head: int, tails: IntArray) -> npt.NDArray[np.float32]:
-        """Return the features of tails, shape (n, number of features)."""
-        return self._network.features(support, head, tails)
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name what speaks for and against a tail, the weightiest first; the weights add up to the score."""
