@@ -10,7 +10,7 @@ each may be used for.
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -49,7 +49,7 @@ POINTERS = {
     "\\": "pertains to",
 }  # of two pointers that are each other's inverse only one
 KINDS = {"n": "noun", "v": "verb", "a": "adjective", "s": "adjective", "r": "adverb"}
-DEPENDENCIES = ("Depends", "Recommends", "Suggests", "Enhances", "Conflicts", "Replaces", "Provides", "Breaks")
+BY_SECTION = ("Recommends", "Suggests", "Enhances", "Conflicts", "Replaces", "Provides", "Breaks")
 
 app = App(help=__doc__)
 
@@ -78,7 +78,7 @@ def main(
     if wordnet is not None:
         save(split(read_graph(wordnet_triples(wordnet)), "wordnet", 50, 5000, 5, 6), out)
     if packages is not None:
-        save(split(read_graph(debian_triples(packages)), "debian", 50, 5000, 5, 6), out)
+        save(split(read_graph(debian_triples(packages)), "debian", 50, 500, 12, 12), out)
 
 
 def split(graph: KnowledgeGraph, name: str, least: int, most: int, num_valid: int, num_test: int) -> FewShotDataset:
@@ -185,26 +185,24 @@ def wordnet_triples(folder: Path) -> Iterator[Triple]:
 
 
 def debian_triples(packages: Path) -> Iterator[Triple]:
-    """Read what packages depend on, who maintains them and what they are tagged with."""
+    """Read what packages depend on, who maintains them and what they are tagged with.
+
+    What packages of one section recommend, suggest, replace and so on is a relation of its own: these are the tasks.
+    """
     for entry in packages.read_text(encoding="utf-8").split("\n\n"):
         fields: dict[str, str] = dict(re.findall(r"^(\S+): ((?:.*)(?:\n .*)*)", entry, flags=re.MULTILINE))
         if "Package" not in fields:
             continue
         name = f"package/{fields['Package']}"
-        for field in DEPENDENCIES:
+        for field in ("Depends", *BY_SECTION):
+            relation = f"{field.lower()} ({fields['Section']})" if field in BY_SECTION else field.lower()
             for needed in filter(None, re.split(r"[,|]\s*", fields.get(field, ""))):
-                yield name, field.lower(), f"package/{needed.split()[0].split(':')[0]}"
+                yield name, relation, f"package/{needed.split()[0].split(':')[0]}"
         yield name, "section", f"section/{fields['Section']}"
         yield name, "maintainer", f"maintainer/{fields['Maintainer'].split(' <')[0]}"
         yield name, "source", f"source/{fields.get('Source', fields['Package']).split()[0]}"
-        yield from ((name, *tag) for tag in _tags(fields.get("Tag", "")))
-
-
-def _tags(field: str) -> Iterable[tuple[str, str]]:
-    for tag in re.split(r",\s*", field.replace("\n", "")):
-        facet, separator, _ = tag.strip().partition("::")
-        if separator:
-            yield facet, tag.strip()
+        tags = (tag.strip() for tag in fields.get("Tag", "").replace("\n", "").split(","))
+        yield from ((name, "tag", tag) for tag in filter(None, tags))
 
 
 def _three(fields: list[str]) -> Triple:
