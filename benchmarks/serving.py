@@ -121,8 +121,9 @@ def make_questions(predictor: Predictor, num_candidates: int, count: int = MAX_Q
             "top": TOP,
             "candidates": candidates,
         }
-        pool = predictor.candidates(support, candidates)
-        ranked = predictor.rank(support, head, pool, TOP)
+        question = predictor.question(support.tolist())
+        pool = predictor.candidates_for(question, candidates)
+        ranked = predictor.rank_for(question, head, pool, TOP)
         expected = list(zip(ranked.tails.tolist(), ranked.scores.tolist(), strict=True))
         questions.append(Asked(body, expected, len(pool)))
     return questions

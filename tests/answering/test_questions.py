@@ -39,6 +39,19 @@ def test_a_question_about_a_relation_of_the_graph_does_not_look_at_it(tiny, side
     assert set(map(tuple, question.support.tolist())) <= set(map(tuple, expected.tolist()))
 
 
+def test_a_relation_that_the_method_does_not_see_needs_no_other_predictor(tiny):
+    predictor = Predictor(tiny)
+    assert "works in" not in predictor.graph.relations
+    question = predictor.question(None, "works in")
+    assert question.predictor is predictor
+    assert len(question.known) == len(question.support) + 20
+    assert predictor.question(None, "votes in").predictor is not predictor  # a train task, whose triples are edges
+
+
+def test_no_more_examples_are_drawn_than_wanted(tiny):
+    assert len(Predictor(tiny).question(None, "lives in", max_drawn=3).support) == 3
+
+
 def test_answers_about_a_relation_of_the_graph_leave_out_what_it_says(tiny):
     whole = Predictor(tiny.whole)
     answers = whole.predict("person:1", relation="lives in")

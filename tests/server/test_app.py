@@ -1,12 +1,23 @@
+import asyncio
+
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.conftest import EXAMPLES, QUESTION, Client, detail
+from graphs import make_graph
+from server.conftest import EXAMPLES, QUESTION, Client, connect, detail
 from tripleshot.answering.predictor import Predictor
 from tripleshot.datasets.catalog import load_atlas
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.server import Limits, create_app
+
+
+@pytest.fixture(scope="module")
+def whole() -> tuple[Predictor, Client]:
+    """Atlas with the triples of its tasks, as `tripleshot serve atlas` asks it."""
+    predictor = Predictor(load_atlas().whole, "universal")
+    return predictor, Client(create_app(predictor, Limits(), None))
 
 
 def test_a_question_is_answered(client, predictor):
@@ -95,6 +106,77 @@ def test_an_answer_is_explained(client):
     assert page["neighbors"][0]["relation"].keys() == {"id", "name", "label", "is_inverse"}
 
 
+def made_up_cities() -> Predictor:
+    """A graph in which nothing but the triple itself says in which country a city is."""
+    cities = [(f"city {place}", "is in", f"country {place % 6}") for place in range(30)]
+    return Predictor(make_graph([*cities, *((f"mayor {place}", "leads", f"city {place}") for place in range(30))]))
+
+
+def test_a_relation_is_not_answered_from_its_own_triples():
+    served = Client(create_app(made_up_cities(), Limits(), None))
+    examples = [{"head": f"city {place}", "tail": f"country {place}"} for place in range(5)]
+    asked = {"examples": examples, "heads": ["city 29"], "relation": "is in"}
+    (result,) = served.post("/answer", json=asked).json()["results"]
+    assert "country 5" not in [each["entity"]["name"] for each in result["answers"]]
+    assert all(each["confidence"] < 0.9 for each in result["answers"])
+    (result,) = served.post("/answer", json={**asked, "with_known": True}).json()["results"]
+    scores = {each["entity"]["name"]: (each["score"], each["is_known"]) for each in result["answers"]}
+    assert scores["country 5"] == (min(score for score, _ in scores.values()), True)
+    ends = {"head": "city 29", "tail": "country 5"}
+    explained = served.post("/explain", json={"examples": examples, "relation": "is in", **ends}).json()
+    assert explained["score"] == pytest.approx(scores["country 5"][0])
+    assert explained["connections"] == []
+    assert "is in" not in [neighbor["relation"]["name"] for neighbor in explained["neighbors"]]
+
+
+@pytest.mark.parametrize("side", ["head", "tail"])
+@pytest.mark.parametrize("with_known", [False, True])
+@pytest.mark.parametrize("examples", [EXAMPLES, None])
+def test_a_relation_of_the_graph_is_asked_about_as_the_predictor_does(whole, side, with_known, examples):
+    predictor, served = whole
+    entity, answer = ("city/baku-az", "sea/caspian-sea") if side == "head" else ("sea/caspian-sea", "city/baku-az")
+    given = {} if examples is None else {"examples": examples}
+    body = {**given, "relation": "on_sea", f"{side}s": [entity], "with_known": with_known}
+    page = served.post("/answer", json=body).json()
+    pairs = None if examples is None else [(pair["head"], pair["tail"]) for pair in examples]
+    asking = {"examples": pairs, "relation": "on_sea"}
+    expected = predictor.predict(**{f"{side}s": entity}, **asking, include_known=with_known)
+    assert {**page, "seconds": 0} == {**expected.to_dict(), "seconds": 0}
+    assert page["relation"] == "lies on the"
+    head, tail = (entity, answer) if side == "head" else (answer, entity)
+    why = served.post(
+        "/explain", json={**given, "relation": "on_sea", "head": head, "tail": tail, "asked": side}
+    ).json()
+    told = predictor.explain(head, tail, **asking, asked_side=side)
+    assert (why["text"], why["score"]) == (str(told), told.score)
+    assert "on_sea" not in [neighbor["relation"]["name"] for neighbor in why["neighbors"]]
+
+
+def test_relations_asked_about_in_turn_by_several_clients_are_answered_as_alone(whole):
+    predictor, served = whole
+    names = ["on_sea", "is spoken chiefly in", *predictor.graph.relations.names.to_pylist()[:8]]
+    bodies = [{"relation": name, "heads": [0, 5, 2411], "with_known": True} for name in names]
+    alone = [predictor.predict([0, 5, 2411], relation=name, include_known=True).to_dict()["results"] for name in names]
+
+    async def ask_all() -> list[httpx.Response]:
+        async with connect(served.app) as client:
+            return await asyncio.gather(*(client.post("/answer", json=body) for body in bodies * 3))
+
+    for number, reply in enumerate(asyncio.run(ask_all())):
+        assert reply.json()["results"] == alone[number % len(names)]
+
+
+def test_limits_hold_for_what_the_graph_says_of_a_relation(whole):
+    predictor, _ = whole
+    served = Client(create_app(predictor, Limits(max_examples=2, max_candidates=20), None))
+    asked = {"relation": "on_sea", "head": "city/baku-az", "tail": "sea/caspian-sea"}
+    assert len(served.post("/explain", json=asked).json()["examples"]) == 2
+    body = {"relation": "on_sea", "heads": ["Baku"]}
+    assert "candidates: 25 are more than the 20" in detail(served.post("/answer", json=body), 400)
+    body["relation"] = "x" * 1001
+    assert "letters of a name" in detail(served.post("/answer", json=body), 400)
+
+
 def test_names_are_searched(client, predictor):
     found = client.get("/entities", params={"q": "bakku", "limit": 2}).json()["entities"]
     assert found[0]["name"] == "city/baku-az"
@@ -128,7 +210,9 @@ def test_the_server_says_what_it_serves(client, predictor):
     [
         (QUESTION | {"heads": ["city/bakku-az"]}, 400, "unknown entity 'city/bakku-az': did you mean city/baku-az"),
         (QUESTION | {"heads": [10**9]}, 400, "unknown entity #1000000000"),
-        (QUESTION | {"examples": []}, 400, "give at least one example"),
+        (QUESTION | {"examples": []}, 400, "examples: give at least one pair of head and tail"),
+        ({"heads": ["Baku"]}, 400, "give at least one pair of head and tail, or the name of a relation of the graph"),
+        ({"heads": ["Baku"], "relation": "on_see"}, 400, "no relation 'on_see' to take examples from; did you mean"),
         (QUESTION | {"examples": EXAMPLES * 400}, 400, "1,200 are more than the 100"),
         (QUESTION | {"heads": ["Baku"] * 101}, 400, "heads: 101 are more"),
         (QUESTION | {"top": 101}, 400, "top: 101"),

@@ -16,7 +16,9 @@ from tripleshot.answering.answers import Answers, as_batch
 from tripleshot.answering.examples import Reference, read_examples
 from tripleshot.answering.explaining import explain
 from tripleshot.answering.explanation import Explanation, Side
+from tripleshot.answering.hidden_relations import HiddenRelations
 from tripleshot.answering.questions import (
+    MAX_EXAMPLES,
     Question,
     as_support,
     find_asked,
@@ -62,8 +64,6 @@ class Predictor:
         device: where the method computes.
     """
 
-    _last_relation: "tuple[str, Predictor] | None" = None  # the one asked about last is likely to be asked about again
-
     def __init__(
         self,
         data: Any,  # noqa: ANN401 (a graph, a dataset, or anything that read_graph takes)
@@ -86,7 +86,7 @@ class Predictor:
         """
         self.dataset = as_dataset(data)
         trained = method if isinstance(method, Predictor) else None
-        self.device = device
+        self.device, self._hidden = device, HiddenRelations()
         self.shots = shots if shots is not None else (trained.shots if trained else DEFAULT_SHOTS)
         check_shots(self.shots)
         self.calibration = calibration or (trained.calibration if trained else calibration_of(method))
@@ -111,7 +111,7 @@ class Predictor:
         """Wrap a method that is already prepared for a dataset."""
         made = cls.__new__(cls)
         made.dataset, made.method, made.name, made.shots = dataset, method, name, shots
-        made.calibration, made.device = calibration, device
+        made.calibration, made.device, made._hidden = calibration, device, HiddenRelations()
         return made
 
     def __repr__(self) -> str:
@@ -154,8 +154,8 @@ class Predictor:
         started = time.perf_counter()
         side, asked = find_asked(self, heads, tails)
         question = self.question(examples, relation, side)
-        pool = self._pool(question, candidates)
-        rankings = tuple(self._rank(question, entity, pool, k, include_known) for entity in asked)
+        pool = self.candidates_for(question, candidates)
+        rankings = tuple(self.rank_for(question, entity, pool, k, include_known) for entity in asked)
         seconds = time.perf_counter() - started
         return Answers(self.graph, tuple(asked), rankings, side, seconds, question.relation)
 
@@ -173,10 +173,10 @@ class Predictor:
         """Answer as `predict` does, for any number of entities: a few at a time, as record batches."""
         side, asked = find_asked(self, heads, tails)
         question = self.question(examples, relation, side)
-        pool = self._pool(question, candidates)
+        pool = self.candidates_for(question, candidates)
         remaining = iter(asked)
         while some := list(islice(remaining, HEADS_PER_BATCH)):
-            rankings = [self._rank(question, entity, pool, k, include_known) for entity in some]
+            rankings = [self.rank_for(question, entity, pool, k, include_known) for entity in some]
             yield as_batch(self.graph, some, rankings, side)
 
     def explain(
@@ -197,30 +197,48 @@ class Predictor:
             asked_side: "tail" where the tail was asked about, and the head is the answer.
             relation: as in `predict`.
         """
-        question = self.question(examples, relation, asked_side)
-        ends, pairs = (self.resolve(head), self.resolve(tail)), as_support(question.support, asked_side)
-        about = {"asked_side": asked_side, "relation": question.relation or None}
-        return explain(question.predictor.method, pairs, *ends, **about)
+        ends = self.resolve(head), self.resolve(tail)
+        return self.explain_for(self.question(examples, relation, asked_side), *ends)
 
-    def question(self, examples: Any, relation: str | None = None, side: Side = "head") -> Question:  # noqa: ANN401
-        """Return what is asked in ids, and who answers it; examples and relation are as `predict` takes them."""
-        return make_question(self, examples, relation, side)
+    def question(
+        self,
+        examples: Any,  # noqa: ANN401 (as in predict)
+        relation: str | None = None,
+        side: Side = "head",
+        max_drawn: int = MAX_EXAMPLES,
+    ) -> Question:
+        """Return what is asked in ids, and who answers it.
+
+        Args:
+            examples: as in `predict`.
+            relation: as in `predict`.
+            side: what is asked about.
+            max_drawn: how many triples of the graph are the examples, where none are given.
+        """
+        return make_question(self, examples, relation, side, max_drawn)
 
     def without_relation(self, name: str) -> "Predictor":
-        """Return a predictor that sees nothing of a relation, given by its name."""
-        last = self._last_relation
-        if last is None or last[0] != name:
-            self._last_relation = last = name, self._on(hide_relation(self.dataset, name))
-        return last[1]
+        """Return a predictor that sees nothing of a relation, given by its name; this one, if it sees nothing of it."""
+        if name not in self.graph.relations and all(task.name != name for task in self.dataset.train):
+            return self
+        dataset = self.dataset
+        return self._hidden.get(name, self.graph.num_triples, lambda: self._on(hide_relation(dataset, name)))
 
-    def _pool(self, question: Question, chosen: Candidates | str | Sequence[str]) -> IntArray:
-        """Return the candidates of a question; what is an answer to some question about the relation is one of them."""
+    def candidates_for(self, question: Question, chosen: Candidates | str | Sequence[str] = "open") -> IntArray:
+        """Return, sorted, what could be an answer; what answers some question about the relation is one of them."""
         pool = self.candidates(question.support, chosen, question.side)
         return np.union1d(pool, question.known[:, 1]) if chosen == "open" else pool
 
-    def _rank(self, question: Question, entity: int, pool: IntArray, k: int, include_known: bool) -> Ranked:
+    def rank_for(self, question: Question, entity: int, pool: IntArray, k: int, include_known: bool = False) -> Ranked:
+        """Rank a pool of candidates for one entity that a question is about."""
         method = question.predictor.method
         return rank_tails(method, question.support, entity, pool, k, include_known, self.calibration, question.known)
+
+    def explain_for(self, question: Question, head: int, tail: int) -> Explanation:
+        """Say what carried an answer to a question, both ends given as ids."""
+        pairs = as_support(question.support, question.side)
+        about = {"asked_side": question.side, "relation": question.relation or None}
+        return explain(question.predictor.method, pairs, head, tail, **about)
 
     def with_triples(self, triples: Iterable[tuple[str, str, str]]) -> "Predictor":
         """Return a predictor that knows more triples, given by name, also of new entities; nothing is trained.
@@ -275,10 +293,6 @@ class Predictor:
         if kinds == ():
             kinds = (chosen,) if isinstance(chosen, str) else tuple(chosen)
         return choose_candidates(self.dataset.graph, support, kinds, asks_for_heads=side == "tail")
-
-    def rank(self, support: IntArray, head: int, pool: IntArray, k: int = 10, include_known: bool = False) -> Ranked:
-        """Rank a pool of candidates for one entity, all of them ids."""
-        return rank_tails(self.method, support, head, pool, k, include_known, self.calibration)
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails, higher is better, all of them ids; so a predictor can be evaluated like a method."""

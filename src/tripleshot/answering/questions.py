@@ -6,6 +6,7 @@ of them are hidden, as in training. Otherwise the answer to a question would be 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,18 +32,25 @@ class Question:
     """A relation as it is asked about, in ids.
 
     Attributes:
-        predictor: answers; it does not see the triples of the relation, if the graph has any.
+        origin: was asked.
         side: what is asked about, heads or tails.
         support: shape (K, 2), the examples: the entity that is asked about first, then the answer.
         known: shape (n, 2), likewise, all that is known of the relation: the examples, and triples of the graph.
         relation: what it is called; empty if nobody said.
+        hidden: the name of the relation, if the graph has it: its triples must not be seen.
     """
 
-    predictor: "Predictor"
+    origin: "Predictor"
     side: Side
     support: npt.NDArray[np.int64]
     known: npt.NDArray[np.int64]
     relation: str
+    hidden: str | None = None
+
+    @cached_property
+    def predictor(self) -> "Predictor":
+        """Who answers, without seeing the relation; made when first asked for, since hiding takes time."""
+        return self.origin if self.hidden is None else self.origin.without_relation(self.hidden)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +72,7 @@ def make_question(
     examples: Any,  # noqa: ANN401 (as in Predictor.predict)
     relation: str | None,
     side: Side,
+    max_drawn: int = MAX_EXAMPLES,
 ) -> Question:
     """Return what is asked in ids, and who answers it: by examples, by a relation that the graph has, or by both."""
     known = find_known_relation(predictor.dataset, relation) if relation else None
@@ -72,11 +81,11 @@ def make_question(
     if known is None or examples is not None:
         support = predictor.support(examples, side)
     else:
-        support = as_support(draw_examples(known.pairs), side)
+        support = as_support(draw_examples(known.pairs, max_drawn), side)
     if known is None:
         return Question(predictor, side, support, support, relation or "")
     everything = np.concatenate([support, as_support(known.pairs, side)])
-    return Question(predictor.without_relation(known.name), side, support, everything, known.label)
+    return Question(predictor, side, support, everything, known.label, known.name)
 
 
 def find_asked(

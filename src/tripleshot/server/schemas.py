@@ -25,15 +25,21 @@ class Pair(Request):
 
 RelationName = Annotated[
     Annotated[str, Field(min_length=1)] | None,
-    Field(description="What the relation is called; it is shown, and changes no answer."),
+    Field(
+        description="What the relation is called. If the graph has it, its triples are hidden from the method, what "
+        "they say is known, and some of them are the examples where none are given."
+    ),
+]
+Examples = Annotated[
+    list[Pair] | None, Field(description="Pairs of the relation; they can be left out if the graph has the relation.")
 ]
 Asked = Annotated[list[Reference], Field(min_length=1)] | None
 
 
 class Question(Request):
-    """Examples of a relation, and the heads whose tails are asked for, or the tails whose heads are."""
+    """A relation, by examples or by its name, and the heads whose tails are asked for, or the tails whose heads are."""
 
-    examples: list[Pair]
+    examples: Examples = None
     heads: Asked = None
     tails: Annotated[Asked, Field(description="In place of heads: which heads has each of these tails?")] = None
     relation: RelationName = None
@@ -42,7 +48,7 @@ class Question(Request):
         Literal["open", "all"] | list[str],
         Field(description="What could be an answer: typed like the examples' answers, every entity, or given types."),
     ] = "open"
-    with_known: Annotated[bool, Field(strict=True, description="Also rank what the examples say.")] = False
+    with_known: Annotated[bool, Field(strict=True, description="Also rank what is known already.")] = False
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -58,9 +64,9 @@ class Question(Request):
 
 
 class ExplainRequest(Request):
-    """Examples of a relation, and the answer to explain: the tail, or the head if the tail was asked about."""
+    """A relation as in a question, and the answer to explain: the tail, or the head if the tail was asked about."""
 
-    examples: list[Pair]
+    examples: Examples = None
     head: Reference
     tail: Reference
     asked: Annotated[Literal["head", "tail"], Field(description="Which of the two was asked about.")] = "head"
@@ -215,11 +221,15 @@ class Neighbors(BaseModel):
 
 
 class SuggestedQuestion(BaseModel):
-    """A question to try, which this server answers rightly: examples of a relation, and a head."""
+    """A question to try, which this server answers rightly: examples of a relation, and a head.
+
+    The right answer is known, so it is an answer only `with_known`; but the method has not seen it.
+    """
 
     relation: str
     examples: list[KnownPair]
     head: Entity
+    with_known: bool
 
 
 class Suggestion(BaseModel):

@@ -8,10 +8,9 @@ import numpy as np
 
 from tripleshot.answering.answers import Answers
 from tripleshot.answering.documents import entity_document, explanation_document, relation_document
-from tripleshot.answering.explaining import explain
 from tripleshot.answering.explanation import Side
 from tripleshot.answering.predictor import Predictor
-from tripleshot.arrays import IntArray
+from tripleshot.answering.questions import MAX_EXAMPLES, Question
 from tripleshot.errors import InputError
 from tripleshot.server import schemas
 from tripleshot.server.limits import Limits
@@ -56,31 +55,24 @@ class Service:
         side, given = self._asked(question)
         self._check_count(f"{side}s", len(given), self.limits.max_heads)
         self._check_count("top", question.top, self.limits.max_top)
-        self._check_letters(question.relation)
-        pairs = self._support(question.examples)
-        support = pairs if side == "head" else pairs[:, ::-1]
         asked = [self._resolve(entity) for entity in given]
-        pool = self.predictor.candidates(support, question.candidates, side)
+        understood = self._understand(question.examples, question.relation, side)
+        pool = self.predictor.candidates_for(understood, question.candidates)
         self._check_count("candidates", len(pool), self.limits.max_candidates)
         rankings = []
         for entity in asked:
             if is_given_up():
                 raise GivenUpError
-            rankings.append(self.predictor.rank(support, entity, pool, question.top, question.with_known))
-        about = (side, time.perf_counter() - started, question.relation or "")
+            rankings.append(self.predictor.rank_for(understood, entity, pool, question.top, question.with_known))
+        about = (side, time.perf_counter() - started, understood.relation)
         answers = Answers(self.graph, tuple(asked), tuple(rankings), *about)
         return schemas.Answers.model_validate(answers.to_dict())
 
     def explain(self, request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """Say what carried an answer."""
-        self._check_letters(request.relation)
-        support = self._support(request.examples)
-        if not len(support):
-            raise InputError("give at least one example of the relation")
         ends = self._resolve(request.head), self._resolve(request.tail)
-        explanation = explain(
-            self.predictor.method, support, *ends, asked_side=request.asked, relation=request.relation
-        )
+        understood = self._understand(request.examples, request.relation, request.asked)
+        explanation = self.predictor.explain_for(understood, *ends)
         return schemas.ExplainResponse.model_validate(explanation_document(explanation))
 
     def suggest(self, is_given_up: Callable[[], bool]) -> schemas.Suggestion:
@@ -101,6 +93,7 @@ class Service:
             "relation": found.relation,
             "examples": [{"head": head, "tail": tail} for head, tail in pairs],
             "head": entity_document(self.graph, found.head),
+            "with_known": True,
         }
         return schemas.Suggestion.model_validate({"question": question})
 
@@ -150,10 +143,14 @@ class Service:
         self._check_letters(text)
         return self.index.resolve(text)
 
-    def _support(self, examples: Sequence[schemas.Pair]) -> IntArray:
-        self._check_count("examples", len(examples), self.limits.max_examples)
-        pairs = [(self._resolve(pair.head), self._resolve(pair.tail)) for pair in examples]
-        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    def _understand(self, examples: Sequence[schemas.Pair] | None, relation: str | None, side: Side) -> Question:
+        """Return what is asked in ids; nothing is indexed before it is known that it can be answered."""
+        self._check_letters(relation)
+        pairs = None
+        if examples is not None:
+            self._check_count("examples", len(examples), self.limits.max_examples)
+            pairs = [(self._resolve(pair.head), self._resolve(pair.tail)) for pair in examples]
+        return self.predictor.question(pairs, relation, side, min(MAX_EXAMPLES, self.limits.max_examples))
 
     def _types(self, entity: int) -> list[str]:
         types = self.graph.types

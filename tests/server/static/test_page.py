@@ -277,11 +277,11 @@ def test_a_type_is_taken_though_the_server_says_late_which_there_are(address, op
 def test_answers_that_arrive_after_a_change_belong_to_the_question_before(address, open_page):
     page = open_page(f"{address}#{QUESTION}")
     held = hold(page, "**/answer")
-    page.get_by_label("Also list what the examples say").check()
+    page.get_by_label("Also list what is known already").check()
     held.pop().continue_()
     expect(answers(page).first).to_be_visible()
     expect(page.get_by_text("The question has changed")).to_be_visible()
-    page.get_by_label("Also list what the examples say").uncheck()
+    page.get_by_label("Also list what is known already").uncheck()
     expect(page.get_by_text("The question has changed")).to_be_hidden()
 
 
@@ -290,9 +290,9 @@ def test_a_label_that_has_become_a_name_is_no_change_of_the_question(address, op
     expect(answers(page).first).to_be_visible()
     expect(page.locator(".chips li").first).to_have_attribute("title", "city/baku-az")
     expect(page.locator(".pair span").first).to_have_attribute("title", "city/barcelona-es")
-    page.get_by_label("Also list what the examples say").check()
+    page.get_by_label("Also list what is known already").check()
     expect(page.get_by_text("The question has changed")).to_be_visible()
-    page.get_by_label("Also list what the examples say").uncheck()
+    page.get_by_label("Also list what is known already").uncheck()
     expect(page.get_by_text("The question has changed")).to_be_hidden()
 
 
@@ -301,6 +301,29 @@ def test_the_offered_example_is_asked_with_one_click_and_answered_rightly(addres
     page.get_by_role("button", name="Try an example").click()
     expect(page.get_by_role("heading", name="Willemstad — lies on the → ?")).to_be_visible()
     expect(answers(page).first).to_contain_text("Caribbean Sea")
+    expect(answers(page).first.locator(".tag")).to_have_text("known")
+    expect(page.get_by_label("Also list what is known already")).to_be_checked()
+
+
+def test_a_relation_of_the_graph_is_asked_about_by_its_name_alone(calibrated_address, open_page):
+    page = open_page(calibrated_address)
+    page.get_by_label("Name of the relation").fill("on_sea")
+    page.get_by_role("combobox", name="Ask about").press_sequentially("Baku")
+    option(page, "Baku").first.click()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("heading", name="Baku — lies on the → ?")).to_be_visible()
+    expect(page.get_by_role("button", name="Caspian Sea")).to_have_count(0)
+    page.get_by_label("Also list what is known already").check()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("button", name="Caspian Sea").locator(".tag")).to_have_text("known")
+    expect(page.get_by_text("None that is not known yet is right")).to_be_visible()
+    page.get_by_role("button", name="Caspian Sea").click()
+    expect(page.locator(".summary")).to_contain_text("Caspian Sea, ")
+
+
+def test_a_name_alone_that_the_graph_does_not_have_shows_the_servers_own_sentence(address, open_page):
+    page = open_page(f"{address}#relation=on see&ask=city/baku-az")
+    expect(page.get_by_role("alert")).to_contain_text("he graph has no relation 'on see' to take examples from")
 
 
 def test_a_row_shows_that_it_opens(address, open_page):

@@ -5,7 +5,8 @@ import { inOneLine } from "./state.js";
 
 /** Draw the reply to a question; `toggle(asked, answer)` is called when an answer is clicked. */
 export function answerLists(question, reply, { toggle, copy, save }) {
-  const lists = reply.results.map((result) => answerList(question, result, toggle));
+  const named = { ...question, relation: reply.relation ?? question.relation };
+  const lists = reply.results.map((result) => answerList(named, result, toggle));
   const seconds = reply.seconds === undefined ? "" : ` in ${reply.seconds.toFixed(2)} s`;
   const note = element("p", { class: "muted" }, `Answered${seconds}.`);
   const changed = { class: "small stale-note", id: "stale", hidden: true };
@@ -31,7 +32,8 @@ function answerList(question, { head, tail, num_candidates: candidates, none, an
   }
   const share = shares(answers);
   const rows = answers.map((answer) => answerRow(asked, answer, share, toggle));
-  const rest = none === null || none === undefined ? "" : ` None of them is right: ${percent(none)}.`;
+  const doubted = answers.some(({ is_known: isKnown }) => isKnown) ? "None that is not known yet" : "None of them";
+  const rest = none === null || none === undefined ? "" : ` ${doubted} is right: ${percent(none)}.`;
   const words = `${count(candidates, "candidate")}.${rest} ${share.caption} Open an answer to see why.`;
   return element("section", { class: "card" }, title, element("p", { class: "muted" }, words), rowList(rows));
 }

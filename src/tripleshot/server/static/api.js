@@ -15,8 +15,7 @@ export const answer = (question, signal) =>
   request("answer", {
     signal,
     body: {
-      ...named(question),
-      examples: question.examples,
+      ...relationOf(question),
       [question.side === "tail" ? "tails" : "heads"]: question.asked,
       top: question.top,
       candidates: question.among === "types" ? question.types : question.among,
@@ -26,11 +25,15 @@ export const answer = (question, signal) =>
 
 export const explain = (question, { asked, answer: found }, signal) => {
   const [head, tail] = question.side === "tail" ? [found, asked] : [asked, found];
-  const body = { ...named(question), examples: question.examples, head, tail, asked: question.side };
+  const body = { ...relationOf(question), head, tail, asked: question.side };
   return request("explain", { signal, body });
 };
 
-const named = ({ relation }) => (relation ? { relation } : {});
+/** The relation by its name, by examples or by both: the server takes examples from the graph where none are given. */
+const relationOf = ({ relation, examples }) => ({
+  ...(relation ? { relation } : {}),
+  ...(examples.length ? { examples } : {}),
+});
 
 export async function search(text, limit = 8, signal = undefined) {
   const found = await request(`entities?${new URLSearchParams({ q: text, limit })}`, { signal });

@@ -199,7 +199,8 @@ async function offer() {
   if (!question) return;
   remember([...question.examples.flatMap(({ head, tail }) => [head, tail]), question.head]);
   const examples = question.examples.map(({ head, tail }) => ({ head: head.name, tail: tail.name }));
-  offered = { ...nothing(), relation: question.relation, examples, asked: [question.head.name] };
+  const { relation, head, with_known: known } = question;
+  offered = { ...nothing(), relation, examples, asked: [head.name], known };
   if (results.querySelector(".start")) showNothing();
 }
 

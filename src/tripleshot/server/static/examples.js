@@ -120,7 +120,7 @@ export function exampleList(change, name) {
 
   function draw() {
     list.replaceChildren(...pairs.map(row));
-    const given = pairs.length ? `${count(pairs.length, "pair")} given` : "Pairs that stand in the relation you mean";
+    const given = pairs.length ? `${count(pairs.length, "pair")} given` : "Pairs that stand in the relation you mean, or none if the graph has it";
     hint.textContent = shots ? `${given}; ${shots} suit this model.` : `${given}.`;
   }
 

@@ -4,7 +4,11 @@ import { element } from "./elements.js";
 import { seen } from "./names.js";
 import { inOneLine } from "./state.js";
 
-const STEPS = ["Give a few pairs that stand in a relation.", "Name a head or a tail.", "See ranked answers, and why."];
+const STEPS = [
+  "Give a few pairs that stand in a relation, or the name of one that the graph has.",
+  "Name a head or a tail.",
+  "See ranked answers, and why.",
+];
 
 /** Say how to begin; `offered` is an example question or null, `take` is called when a person wants it. */
 export function beginning(offered, take) {

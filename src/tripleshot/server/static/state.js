@@ -51,7 +51,9 @@ export function fromFragment(fragment) {
 
 /** What is missing before a question can be asked, in a sentence; empty when nothing is. */
 export function missing(question) {
-  if (!question.examples.length) return "Give at least one example pair.";
+  if (!question.examples.length && !question.relation) {
+    return "Give at least one example pair, or the name of a relation of the graph.";
+  }
   return question.asked.length ? "" : `Name a ${question.side} to ask about.`;
 }
 
