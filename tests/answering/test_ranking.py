@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from graphs import make_graph
 from tripleshot.answering.ranking import choose_candidates, rank_tails
 from tripleshot.datasets.dataset import candidates_like
+from tripleshot.evaluation.calibration import Calibration
+from tripleshot.evaluation.confidence_curves import Curve, NoneCurve
 
 
 class Given:
@@ -51,6 +53,21 @@ def test_what_is_known_is_left_out_or_marked_and_certain():
     assert ranked.tails.tolist() == [3, 0]
     marked = rank_tails(Given([0, 9, 8, 7]), np.array([[5, 1]]), 5, np.arange(4), 9, include_known=True, known=known)
     assert marked.tails[marked.is_known].tolist() == [1, 2]
+
+
+def test_what_the_graph_knows_is_a_rival_that_leaves_the_others_little():
+    calibration = Calibration(Curve(1.0, 1.0, 0.0), 2, 2, 0.0, 0.0, NoneCurve(1.0, -1.0))
+    support, pool, known = np.array([[5, 1]]), np.arange(4), np.array([[5, 1], [5, 2]])
+    alone = rank_tails(Given([0, 9, 8, 1]), support, 5, pool, 9, calibration=calibration)
+    assert alone.tails.tolist() == [2, 3, 0]
+    assert alone.none is not None
+    for include_known in (False, True):
+        ranked = rank_tails(Given([0, 9, 8, 1]), support, 5, pool, 9, include_known, calibration, known)
+        confidence = dict(zip(ranked.tails.tolist(), ranked.confidence.tolist(), strict=True))
+        expected = dict(zip(alone.tails.tolist(), alone.confidence.tolist(), strict=True))
+        assert (confidence[3], confidence[0]) == (expected[3], expected[0])
+        assert ranked.none is None
+    assert (confidence[1], confidence[2]) == (1, 1)
 
 
 def candidates(triples, examples, **choices):

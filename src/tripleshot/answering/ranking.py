@@ -94,26 +94,32 @@ def rank_tails(
 ) -> Ranked:
     """Score a pool of candidates and keep the best.
 
-    Confidence is a matter of the candidates that are not known yet; what is known is certain: the pairs of `known`,
-    shape (n, 2), or what the examples say.
+    What is known is certain: the pairs of `known`, shape (n, 2), or what the examples say. Confidence is a matter of
+    the others, but what is known beyond the examples is their rival, as where confidence was fitted: beside one answer
+    that is clearly best, another is unlikely. Whether there is another one at all is then not known.
     """
     if k < 1:
         raise InputError(f"k: expected one answer or more, found {k}")
-    known = support if known is None else known
-    tails = exclude_known(known, head, pool)
-    num_unknown = len(tails)
-    if include_known:
-        said = np.unique(known[known[:, 0] == head, 1])
-        tails = np.concatenate([tails, said[np.isin(said, pool)]])
+    unknown = exclude_known(support if known is None else known, head, pool)
+    said = _answers_in(pool, support, head)
+    rivals = said[:0] if known is None else np.setdiff1d(_answers_in(pool, known, head), said)
+    tails, num_unknown = np.concatenate([unknown, rivals, said]), len(unknown)
+    num_rivals, num_ranked = num_unknown + len(rivals), len(tails) if include_known else num_unknown
     scores = method.score(support, head, tails)
-    best = _best(scores, k)
+    best = _best(scores[:num_ranked], k)
     confidence, none = None, None
     if calibration is not None:
-        none = calibration.none_of(scores[:num_unknown])
+        none = None if len(rivals) else calibration.none_of(scores[:num_unknown])
         confidence = np.ones(len(tails))
-        confidence[:num_unknown] = calibration.confidence(scores[:num_unknown])
+        confidence[:num_unknown] = calibration.confidence(scores[:num_rivals])[:num_unknown]
         confidence = confidence[best]
-    return Ranked(tails[best], scores[best], confidence, best >= num_unknown, len(tails), none)
+    return Ranked(tails[best], scores[best], confidence, best >= num_unknown, num_ranked, none)
+
+
+def _answers_in(pool: IntArray, pairs: IntArray, head: int) -> IntArray:
+    """Return, sorted, the tails of a head in pairs, shape (n, 2), that are candidates."""
+    found = np.unique(pairs[pairs[:, 0] == head, 1])
+    return found[np.isin(found, pool)]
 
 
 def _best(scores: FloatArray, k: int) -> npt.NDArray[np.int64]:

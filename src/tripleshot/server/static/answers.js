@@ -32,8 +32,7 @@ function answerList(question, { head, tail, num_candidates: candidates, none, an
   }
   const share = shares(answers);
   const rows = answers.map((answer) => answerRow(asked, answer, share, toggle));
-  const doubted = answers.some(({ is_known: isKnown }) => isKnown) ? "None that is not known yet" : "None of them";
-  const rest = none === null || none === undefined ? "" : ` ${doubted} is right: ${percent(none)}.`;
+  const rest = none === null || none === undefined ? "" : ` None of them is right: ${percent(none)}.`;
   const words = `${count(candidates, "candidate")}.${rest} ${share.caption} Open an answer to see why.`;
   return element("section", { class: "card" }, title, element("p", { class: "muted" }, words), rowList(rows));
 }
