@@ -1,4 +1,4 @@
-"""Take the pictures of the page under `docs/images` from a running server: `tripleshot serve RUN`, a run on Atlas."""
+"""Take the pictures of the page under `docs/images` from a running server: `tripleshot serve atlas`."""
 
 import os
 import shutil
@@ -60,7 +60,7 @@ def shots_of(asked: str) -> list[Shot]:
     return [
         Shot("search", "", ".start .offer", height=720, typed="swahil"),
         Shot("answers", asked, ".answer"),
-        Shot("explanation", asked, ".answer", height=940, is_opened=True),
+        Shot("explanation", asked, ".answer", height=1080, is_opened=True),
     ]
 
 
@@ -94,7 +94,7 @@ def take(browser: Browser, address: str, shot: Shot) -> bytes:
 
 @app.default
 def main(
-    address: str, *, relation: str = "on_sea", head: str = "city/baku-az", shots: int = 5, folder: Path = IMAGES
+    address: str, *, relation: str = "on_sea", head: str = "city/basseterre-kn", shots: int = 5, folder: Path = IMAGES
 ) -> None:
     """Take all pictures.
 
@@ -105,7 +105,7 @@ def main(
     relation
         The few-shot relation of Atlas whose first pairs are the examples.
     head
-        The head asked about.
+        The head asked about; of this relation the graph says nothing about it, but there is an answer.
     shots
         How many examples.
     folder

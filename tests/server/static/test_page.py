@@ -316,6 +316,7 @@ def test_a_relation_of_the_graph_is_asked_about_by_its_name_alone(calibrated_add
     page.get_by_label("Also list what is known already").check()
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_role("button", name="Caspian Sea").locator(".tag")).to_have_text("known")
+    expect(page.get_by_text("What is known is certain.")).to_be_visible()
     expect(page.get_by_text("None of them is right")).to_have_count(0)
     page.get_by_role("button", name="Caspian Sea").click()
     expect(page.locator(".summary")).to_contain_text("Caspian Sea, ")

@@ -42,7 +42,8 @@ const rowList = (rows) => element("ol", { class: "answers" }, ...rows);
 /** Bars are confidence where there is any; else the score's place between the worst and the best one shown. */
 function shares(answers) {
   if (answers.every(({ confidence }) => confidence !== null && confidence !== undefined)) {
-    const caption = "Bars show confidence: how likely an answer is right.";
+    const certain = answers.some(({ is_known: isKnown }) => isKnown) ? " What is known is certain." : "";
+    const caption = `Bars show confidence: how likely an answer is right.${certain}`;
     return { caption, of: ({ confidence }) => confidence, text: ({ confidence }) => percent(confidence) };
   }
   const scores = answers.map((answer) => answer.score);

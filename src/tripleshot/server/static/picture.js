@@ -181,7 +181,7 @@ function styles(isNarrow, width) {
     { selector: "node.head", style: { "background-color": color("head") } },
     { selector: "node.tail", style: { "background-color": color("tail"), shape: "round-rectangle" } },
     { selector: "node.above", style: { "text-valign": "top", "text-margin-y": -4 } },
-    { selector: "edge", style: edgeStyle(color) },
+    { selector: "edge", style: edgeStyle(color, isNarrow) },
     { selector: "edge.connection", style: pathStyle(color, font, isNarrow, "edge", 2) },
     { selector: "edge.for", style: pathStyle(color, font, isNarrow, "for", WIDEST) },
     { selector: "edge.example", style: { ...pathStyle(color, font, isNarrow, "for", WIDEST), "line-style": "dotted" } },
@@ -209,7 +209,7 @@ function distantStyle(color, room) {
   return { ...border, "background-color": color("surface"), width: 11, height: 11, "text-max-width": room };
 }
 
-function edgeStyle(color) {
+function edgeStyle(color, isNarrow) {
   return {
     width: "mapData(weight, 0, 1, 1, 6)",
     opacity: "mapData(weight, 0, 1, 0.35, 0.95)",
@@ -218,6 +218,7 @@ function edgeStyle(color) {
     "target-arrow-shape": "triangle",
     "arrow-scale": 0.7,
     "curve-style": "bezier",
+    "control-point-step-size": isNarrow ? 6 : 40, // between lines side by side; in the list, labels are near
   };
 }
 
