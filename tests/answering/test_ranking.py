@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
-from tripleshot.answering.ranking import choose_candidates, rank_tails
+from tripleshot.answering.ranking import Ranked, choose_candidates, rank_tails
 from tripleshot.datasets.dataset import candidates_like
 from tripleshot.evaluation.calibration import Calibration
 from tripleshot.evaluation.confidence_curves import Curve, NoneCurve
@@ -55,19 +55,25 @@ def test_what_is_known_is_left_out_or_marked_and_certain():
     assert marked.tails[marked.is_known].tolist() == [1, 2]
 
 
+def confidence_by_tail(ranked: Ranked) -> dict[int, float]:
+    assert ranked.confidence is not None
+    return dict(zip(ranked.tails.tolist(), ranked.confidence.tolist(), strict=True))
+
+
 def test_what_the_graph_knows_is_a_rival_that_leaves_the_others_little():
     calibration = Calibration(Curve(1.0, 1.0, 0.0), 2, 2, 0.0, 0.0, NoneCurve(1.0, -1.0))
     support, pool, known = np.array([[5, 1]]), np.arange(4), np.array([[5, 1], [5, 2]])
     alone = rank_tails(Given([0, 9, 8, 1]), support, 5, pool, 9, calibration=calibration)
+    left_out, marked = (
+        rank_tails(Given([0, 9, 8, 1]), support, 5, pool, 9, include_known, calibration, known)
+        for include_known in (False, True)
+    )
     assert alone.tails.tolist() == [2, 3, 0]
     assert alone.none is not None
-    for include_known in (False, True):
-        ranked = rank_tails(Given([0, 9, 8, 1]), support, 5, pool, 9, include_known, calibration, known)
-        confidence = dict(zip(ranked.tails.tolist(), ranked.confidence.tolist(), strict=True))
-        expected = dict(zip(alone.tails.tolist(), alone.confidence.tolist(), strict=True))
-        assert (confidence[3], confidence[0]) == (expected[3], expected[0])
-        assert ranked.none is None
-    assert (confidence[1], confidence[2]) == (1, 1)
+    assert (left_out.none, marked.none) == (None, None)
+    expected = confidence_by_tail(alone)
+    assert confidence_by_tail(left_out) == {3: expected[3], 0: expected[0]}
+    assert confidence_by_tail(marked) == {1: 1, 2: 1, 3: expected[3], 0: expected[0]}
 
 
 def candidates(triples, examples, **choices):
