@@ -13,11 +13,12 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.evaluation.ranks import TIE_RULES, summarize
 from tripleshot.evaluation.results import EvaluationSpec, describe, write_json
+from tripleshot.experiments.variants import Variant
 from tripleshot.methods import PYKEEN, find_method, find_methods, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.tables import check_suffix
 from tripleshot.training.log import describe_training
-from tripleshot.training.runs import load_run
+from tripleshot.training.runs import load_config, load_run
 
 
 def evaluate_command(
@@ -25,6 +26,7 @@ def evaluate_command(
     *,
     method: str | None = None,
     run: Path | None = None,
+    variant: str = "",
     shots: PositiveInt | None = None,
     split: Split = "test",
     candidates: CandidateMode = "benchmark",
@@ -44,6 +46,9 @@ def evaluate_command(
         What ranks; `tripleshot methods` lists them.
     run
         Or a folder that `tripleshot train` has written.
+    variant
+        Settings in place of the run's, as `tripleshot compare` names them: `masked-score`, or `masked_weight=0.2`,
+        several with + between. What the weights were trained for cannot be changed.
     shots
         K, the number of examples per relation; 5, or what the run was trained for.
     split
@@ -60,8 +65,10 @@ def evaluate_command(
         check_suffix(ranks)
     dataset = load_dataset(data)
     if run is not None and method is None:
-        scorer, spec = _load(dataset, run, shots, split, candidates)
+        scorer, spec = _load(dataset, run, variant, shots, split, candidates)
     elif method is not None and run is None:
+        if variant:
+            raise InputError("--variant changes settings of a run: --run FOLDER")
         scorer, spec = _prepare(dataset, method, shots, split, candidates)
     else:
         raise InputError("say what to evaluate: --method NAME or --run FOLDER")
@@ -80,10 +87,11 @@ def evaluate_command(
 
 
 def _load(
-    dataset: FewShotDataset, run: Path, shots: int | None, split: Split, mode: CandidateMode
+    dataset: FewShotDataset, run: Path, variant: str, shots: int | None, split: Split, mode: CandidateMode
 ) -> tuple[Method, EvaluationSpec]:
-    """Return the method of a run, and what is evaluated."""
-    method, config = load_run(run, dataset)
+    """Return the method of a run, perhaps with some settings changed, and what is evaluated."""
+    changes = Variant(load_config(run).method, variant).changes()
+    method, config = load_run(run, dataset, changes)
     training = {"command": config.command, "commit": config.commit, **describe_training(run)}
     about = (config.settings.get("seed", 0), config.settings, training)
     return method, EvaluationSpec(config.method, shots or config.shots, split, mode, *about)

@@ -24,6 +24,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "without-distant": {"max_distant": 0},
         "without-global": {"use_global": False},
         "without-local": {"use_local": False},
+        "masked-score": {"masked_score": True},
         **{f"lambda-{share:g}": {"global_share": share} for share in LAMBDAS},
     },
 }

@@ -72,7 +72,10 @@ class ExplainingMethod(Method, Protocol):
     """A method that can say why."""
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Return the reasons for a tail and against it; their weights add up to the score."""
+        """Return the reasons for a tail and against it; their weights add up to the score.
+
+        None are given where attention says all there is.
+        """
         ...
 
 

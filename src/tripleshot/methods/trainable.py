@@ -56,6 +56,7 @@ class Stage:
         validates_first: whether the weights that it starts from are among those to choose from.
         keep_as: the file in which the weights are kept when the stage is over; empty keeps none.
         optimizer: what updates the weights.
+        begin: is called before the first step.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Stage:
     validates_first: bool = False
     keep_as: str = ""
     optimizer: OptimizerKind = "adam"
+    begin: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +98,13 @@ class TrainedWeights:
             torch, and of tensors only what is looked at takes memory.
         names: None for a run that keeps none.
         source: where they come from, for messages.
+        pretrained: what the run had learned before its last stage, if that is still there.
     """
 
     read: Callable[[Framework], Mapping[str, Any]]
     names: TrainedNames | None
     source: str
+    pretrained: "TrainedWeights | None" = None
 
     @classmethod
     def of(cls, values: "Mapping[str, npt.NDArray | Tensor]", names: TrainedNames | None, source: str) -> Self:
@@ -127,6 +131,13 @@ class TrainedWeights:
     def arrays(self) -> Mapping[str, npt.NDArray]:
         """The weights as arrays, by name."""
         return self.read("np")
+
+    def split(self, prefix: str) -> "tuple[TrainedWeights, TrainedWeights]":
+        """Return the weights of a part of the network, whose names begin so, without the prefix, and the others."""
+        inside = {name.removeprefix(prefix): value for name, value in self.tensors.items() if name.startswith(prefix)}
+        outside = {name: value for name, value in self.tensors.items() if not name.startswith(prefix)}
+        of_part, of_others = (TrainedWeights.of(part, self.names, self.source) for part in (inside, outside))
+        return of_part, of_others
 
     def num_rows(self, name: str) -> int:
         """Return how many rows some weights have: what a network was made for is not always in its settings."""

@@ -7,7 +7,8 @@ evaluation, a resumed training) refuses another hash.
 
 import json
 import logging
-from dataclasses import MISSING, asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,12 +170,20 @@ def _load_vectors(folder: Path, dataset: FewShotDataset) -> Vectors:
     return exporter(weights, dataset.graph)
 
 
-def load_run(folder: Path, dataset: FewShotDataset) -> tuple[Method, RunConfig]:
+def load_run(
+    folder: Path, dataset: FewShotDataset, changes: Mapping[str, Any] | None = None
+) -> tuple[Method, RunConfig]:
     """Return the method of a run, ready to score, and what the run is.
 
     Any data but those of the training are refused, as an honest evaluation must, unless the weights know no names.
+
+    Args:
+        folder: of the run.
+        dataset: to score on.
+        changes: settings in place of the run's, of those that have their part in scoring alone.
     """
     config = load_config(folder)
+    config = replace(config, settings=config.settings | (changes or {}))
     entry = find_method(config.method)
     if not entry.learns or entry.method_class().knows_names:
         require_same_data(config, dataset)
@@ -188,11 +197,20 @@ def restore_method(config: RunConfig, folder: Path, dataset: FewShotDataset, dev
         raise InputError(f"{folder}: was trained by another version, with settings that are not known here: {unknown}")
     method = entry.create(config.settings, device)
     if isinstance(method, TrainableMethod):
-        method.restore(dataset, load_trained_weights(folder))
+        weights = load_trained_weights(folder)
+        method.restore(dataset, replace(weights, pretrained=_find_pretraining(config, folder)))
     else:
         method.prepare(dataset, config.shots)
     logger.info("loaded %s, %d-shot, from %s", config.method, config.shots, folder)
     return method
+
+
+def _find_pretraining(config: RunConfig, folder: Path) -> TrainedWeights | None:
+    """Look for the weights between pre-training and episodes: in the run, or in the one that it started from."""
+    start = config.settings.get("pretrained")
+    places = (folder, Path(start), folder.parent / start) if start else (folder,)
+    found = (place for place in places if (place / PRETRAINED).exists())
+    return next((load_trained_weights(place, PRETRAINED) for place in found), None)
 
 
 def require_same_data(config: RunConfig, dataset: FewShotDataset) -> None:

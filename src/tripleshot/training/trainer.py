@@ -150,6 +150,8 @@ class Trainer:
         seconds = self.watch.seconds
         limit = f"{seconds:,.0f} s for all stages" if seconds else f"{stage.steps:,} steps"
         self._say(logging.INFO, "stage %s begins at step %d: %s", stage.name, state.step, limit)
+        if stage.begin is not None and not state.step:
+            stage.begin()
         self.module.train()
         losses_of = wrap_ddp(self.module, stage.losses)
         budget = Budget(self.stages, state, self.options.validate_every, seconds, self.watch.reserved)

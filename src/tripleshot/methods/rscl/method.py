@@ -1,19 +1,22 @@
 """RSCL as a method: it learns from masked contexts and episodes, and scores each candidate by its own context."""
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
-from tripleshot.methods.protocol import Attention
+from tripleshot.methods.protocol import Attention, Reason
 from tripleshot.methods.rscl.connected import NUM_ROLES, ConnectedExtractor
 from tripleshot.methods.rscl.contexts import ContextExtractor
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfReader
+from tripleshot.methods.rscl.masked_score import MaskedScore, MaskingHead, expectation_text
 from tripleshot.methods.rscl.network import RSCL, TextEncoder
 from tripleshot.methods.rscl.pretraining import RSCLTraining
 from tripleshot.methods.rscl.reader import ContextReader
 from tripleshot.methods.rscl.settings import PRESETS, RSCLSettings
-from tripleshot.methods.rscl.tokens import Tokens, trained_rows
+from tripleshot.methods.rscl.tokens import MASK, Tokens, trained_rows
 from tripleshot.methods.trainable import Stage, TrainableMethod, TrainedWeights, Vectors
 
 
@@ -37,7 +40,20 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
         )
         torch.manual_seed(settings.seed)
         network_class = FactorisedRSCL if settings.factorised else RSCL
-        self.module = network_class(
+        self.module = self._create_network(
+            network_class, use_local=settings.use_local, num_roles=NUM_ROLES if settings.connected else 0
+        )
+        self.reader = self._create_reader()
+        self.masked_score = None
+        if settings.masked_score:
+            pretrained = self._create_network(RSCL, use_local=False)
+            self.module.keep_pretrained(pretrained)
+            masking_head = MaskingHead(pretrained, self.extractor, self.device)
+            self.masked_score = MaskedScore(masking_head, self.reader, settings.masked_weight)
+
+    def _create_network(self, network_class: type[RSCL], use_local: bool, num_roles: int = 0) -> RSCL:
+        settings = self.settings
+        return network_class(
             num_tokens=len(self.tokens),
             max_neighbors=settings.max_neighbors,
             width=settings.width,
@@ -46,12 +62,11 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
             dropout=settings.dropout,
             global_share=settings.global_share,
             use_global=settings.use_global,
-            use_local=settings.use_local,
+            use_local=use_local,
             scale_attention=settings.scale_attention,
-            text=TextEncoder(graph, self.tokens, settings.width) if settings.text else None,
-            num_roles=NUM_ROLES if settings.connected else 0,
+            text=TextEncoder(self.graph, self.tokens, settings.width) if settings.text else None,
+            num_roles=num_roles,
         ).to(self.device)
-        self.reader = self._create_reader()
 
     def _create_reader(self) -> ContextReader:
         if isinstance(self.module, FactorisedRSCL):
@@ -67,31 +82,70 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
             raise InputError(f"{start.source}: was not trained on the entities and relations of {self.dataset.name}")
         module = self.module
         roles, module.roles = module.roles, None
+        pretrained, module.pretrained = module.pretrained, None
         rows = {"elements.weight": trained_rows(self.tokens, self.graph, start.names, same_tasks=True)}
         start.load_into(module, rows, only_own=True)
-        module.roles = roles
+        module.roles, module.pretrained = roles, pretrained
+        module.remember()
 
     def clear_cache(self) -> None:
         """Drop what was encoded with weights that have changed since."""
         self.reader.clear_cache()
+        if self.masked_score is not None:
+            self.masked_score.clear_cache()
 
     def stages(self) -> list[Stage]:
         """Return what training goes through: masked contexts of background and train tasks, then episodes."""
         return RSCLTraining(self.reader, self.dataset, self.shots).stages()
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Score tails by the contexts of (head, relation, tail)."""
+        """Score tails by the contexts of (head, relation, tail), and by what is expected of the head if that counts."""
         self.module.eval()
-        return self.reader.score(support, head, tails)
+        similarity = self.reader.score(support, head, tails)
+        if self.masked_score is None:
+            return similarity
+        return similarity + self.masked_score.score(support, head, tails)
+
+    def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
+        """Return what the similarity adds to the score and what the masking head; `attention` says all of the first."""
+        if self.masked_score is None:
+            return []
+        self.module.eval()
+        asked = (support, head, np.array([tail]))
+        like, expected = (float(part.score(*asked)[0]) for part in (self.reader, self.masked_score))
+        label = self.graph.entities.label
+        examples = tuple((int(first), int(second)) for first, second in support)
+        return [
+            Reason("similarity", "the contexts of both are like those of the examples", like, (), examples),
+            Reason("expectation", expectation_text(label(head), label(tail), expected), expected),
+        ]
 
     def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:
         """Take the weights of a run; what this dataset names and the run has never seen is read as [MASK]."""
         self.prepare(dataset, 0)
-        names = weights.names
-        rows = None if names is None else {"elements.weight": trained_rows(self.tokens, self.graph, names)}
-        weights.load_into(self.module, rows)
+        of_pretrained, own = weights.split("pretrained.")
+        pretrained, self.module.pretrained = self.module.pretrained, None
+        own.load_into(self.module, self._rows_of(own))
+        self.module.pretrained = pretrained
+        if self.masked_score is not None:
+            kept = of_pretrained if of_pretrained.tensors else weights.pretrained
+            if kept is None:
+                raise InputError(f"{weights.source}: nothing is left of its pre-training, which masked_score needs")
+            self._restore_head(self.masked_score.masking_head, kept)
         self.clear_cache()
         self.module.eval()
+
+    def _restore_head(self, masking_head: MaskingHead, weights: TrainedWeights) -> None:
+        rows = self._rows_of(weights)
+        weights.load_into(masking_head.module, rows, only_own=True)
+        if rows is not None:
+            of_entities = rows["elements.weight"][self.tokens.first_entity :]
+            masking_head.unknown_entities = np.flatnonzero(of_entities == MASK)
+
+    def _rows_of(self, weights: TrainedWeights) -> dict[str, npt.NDArray[np.int64]] | None:
+        """Return which rows of trained embeddings the tokens of this dataset take."""
+        names = weights.names
+        return None if names is None else {"elements.weight": trained_rows(self.tokens, self.graph, names)}
 
     def attention(self, support: IntArray, head: int, tail: int) -> Attention:
         """Return what the network weighs to score a tail."""

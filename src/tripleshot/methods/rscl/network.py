@@ -215,10 +215,21 @@ class RSCL(nn.Module):
         self.local_encoder = LocalNeighborEncoder(width, self.dropout) if use_local else None
         self.text = text
         self.roles = nn.Embedding(num_roles, width) if num_roles else None
+        self.pretrained: RSCL | None = None
         nn.init.normal_(self.elements.weight, std=width**-0.5)
         nn.init.normal_(self.positions.weight, std=width**-0.5)
         if self.roles is not None:
             nn.init.zeros_(self.roles.weight)
+
+    def keep_pretrained(self, network: "RSCL") -> None:
+        """Keep a network of the same encoder beside this one, for what is known before episodes; it does not learn."""
+        self.pretrained = network.requires_grad_(False)
+
+    def remember(self) -> None:
+        """Take the weights of now as the pre-trained ones, where those are kept."""
+        if self.pretrained is not None:
+            own = self.state_dict()
+            self.pretrained.load_state_dict({name: own[name] for name in self.pretrained.state_dict()})
 
     def embed(self, batch: TokenBatch, packing: Packing) -> Tensor:
         """Return the packed input embeddings: element plus position (equation 4), normed as in BERT."""

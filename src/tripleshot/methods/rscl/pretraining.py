@@ -228,6 +228,7 @@ class RSCLTraining:
             settings.schedule,
             settings.warmup,
             validates=bool(self.dataset.valid),
+            begin=self.reader.module.remember,
         )
         can_pretrain = settings.use_global and len(self.triples) > 0
         wants_to = settings.pretraining_steps > 0 and not settings.pretrained

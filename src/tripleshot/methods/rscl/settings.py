@@ -60,6 +60,16 @@ class RSCLSettings(TrainingSettings):
         "contexts show the background alone",
     )
     text: bool = setting(False, "read the names and labels of entities and relations, too; not in the paper")
+    masked_score: bool = setting(
+        False,
+        "add to the similarity what the pre-trained encoder expects in the tail's place, which is kept beside the one "
+        "that learns from episodes; not in the paper",
+    )
+    masked_weight: float = setting(
+        2.0,
+        "weight of what is expected, in log odds, beside the similarity to one example; for several it is divided by "
+        "their number, and they decide how far it moves from there",
+    )
     relation_token: RelationToken = setting(
         "shared",
         "what stands for a few-shot relation: one shared token; its own, which for a new relation is a vector that was "
@@ -114,6 +124,8 @@ class RSCLSettings(TrainingSettings):
         super().__post_init__()
         if not (self.use_global or self.use_local):
             raise InputError("without both encoders nothing is left of RSCL")
+        if self.masked_score and not (self.use_global and (self.pretraining_steps or self.pretrained)):
+            raise InputError("masked_score needs an encoder that was pre-trained: use_global, and pretraining_steps")
         if self.factorised and (self.connected or self.relation_token != "shared" or self.masking_weight):
             raise InputError(
                 "a factorised encoder knows one side alone: not what joins the two (connected), nor the relation "

@@ -1,0 +1,215 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tripleshot.answering.explaining import explain
+from tripleshot.answering.predictor import Predictor
+from tripleshot.errors import InputError
+from tripleshot.methods.rscl.contexts import ContextExtractor
+from tripleshot.methods.rscl.masked_score import DOUBLINGS, MaskedScore, masked_contexts
+from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.settings import tiny as preset
+from tripleshot.methods.rscl.tokens import MASK, PAD, RELATION
+from tripleshot.methods.trainable import PRETRAINED
+from tripleshot.training.fit import fit
+from tripleshot.training.runs import load_trained_weights, save_names
+
+SETTINGS = replace(preset(), masked_score=True, pretraining_batch_size=32, validate_every=20)
+
+
+@pytest.fixture(scope="module")
+def trained(tiny, tmp_path_factory):
+    """A method that was trained with what is expected in its score, and its folder."""
+    method, folder = RSCLMethod(SETTINGS), tmp_path_factory.mktemp("masked")
+    fit(method, tiny, 3, folder)
+    save_names(tiny.graph, folder)
+    return method, folder
+
+
+def question(dataset):
+    task = dataset.test[0]
+    return task.support(3), int(task.queries(3)[0, 0]), dataset.candidates(task)
+
+
+def test_a_masked_context_shows_the_head_and_its_neighbors_and_nothing_of_any_tail(tiny, extractor):
+    heads, tails = tiny.test[0].queries(3).T
+    p = extractor.max_neighbors
+    masked, whole = masked_contexts(extractor, heads), extractor.extract(heads, tails)
+    np.testing.assert_array_equal(masked.tokens[:, : 2 * p + 1], whole.tokens[:, : 2 * p + 1])
+    assert (masked.tokens[:, 2 * p + 1] == RELATION).all()
+    assert (masked.tokens[:, 2 * p + 2] == MASK).all()
+    assert (masked.tokens[:, 2 * p + 3 :] == PAD).all()
+    assert (whole.tokens[:, 2 * p + 3 :] != PAD).any()
+    assert not masked.direct_tails.any()
+    np.testing.assert_array_equal(extractor.positions(masked)[:, 2 * p + 3 :], 0)
+
+
+@pytest.mark.parametrize("changes", [{}, {"connected": True}, {"text": True}, {"num_layers": 2}], ids=str)
+def test_what_is_expected_agrees_with_a_softmax_over_every_entity(tiny, changes):
+    method = RSCLMethod(replace(SETTINGS, **changes))
+    method.prepare(tiny, 3)
+    method.module.eval()
+    _, head, tails = question(tiny)
+    masking_head = method.masked_score.masking_head
+    network, first = masking_head.module, method.tokens.first_entity
+    p = method.extractor.max_neighbors
+    contexts = method.extractor.extract(np.array([head]), np.array([head]))
+    tokens = torch.from_numpy(contexts.tokens[:, : 2 * p + 3].copy())
+    tokens[:, -1] = MASK
+    positions = torch.from_numpy(method.extractor.positions(contexts)[:, : 2 * p + 3].copy())
+    is_there = (tokens != PAD)[0]
+    tokens, positions = tokens[0, is_there], positions[0, is_there]
+    with torch.no_grad():
+        elements = network.elements(tokens) + (network.text(tokens) if network.text is not None else 0)
+        states = network.embedding_norm(elements + network.positions(positions))
+        for block in network.encoder.blocks:
+            states = plain_block(block, states)
+        logits = network.elements.weight[first:] @ states[-1]
+    log_probability = logits.log_softmax(0)
+    expected = (log_probability - log_probability.mean()).numpy()[tails]
+    np.testing.assert_allclose(masking_head.score(head, tails), expected, atol=1e-4)
+
+
+def plain_block(block, states):
+    """Return what a transformer block makes of one sequence, head by head."""
+    keys, values = block.key_value(states).chunk(2, dim=-1)
+    parts = [part.split(block.head_width, dim=-1) for part in (block.query(states), keys, values)]
+    mixed = [(q @ k.T / block.head_width**0.5).softmax(-1) @ v for q, k, v in zip(*parts, strict=True)]
+    states = block.attention_norm(states + block.attention_output(torch.cat(mixed, -1)))
+    return block.output_norm(states + block.narrow(torch.nn.functional.gelu(block.widen(states))))
+
+
+class Known:
+    """Scores entities by a table, the same for every head; it stands in for either part of the score."""
+
+    def __init__(self, extractor, values):
+        self.extractor, self.values = extractor, np.asarray(values, dtype=np.float32)
+
+    def score(self, *question):
+        return self.values[question[-1]]
+
+
+def weight_of(extractor, support, similar, expected):
+    masking_head, similarity = Known(extractor, expected), Known(extractor, similar)
+    return MaskedScore(masking_head, similarity, 2.0).weight_of(support)
+
+
+def test_one_example_leaves_the_usual_weight_and_several_divide_it(tiny, extractor):
+    support, nothing = tiny.test[0].support(4), np.zeros(tiny.graph.num_entities)
+    assert weight_of(extractor, support[:1], nothing, nothing) == 2.0
+    assert weight_of(extractor, support, nothing, nothing) == 0.5
+
+
+def test_examples_raise_the_weight_of_what_ranks_their_tails_and_lower_it_otherwise(tiny, extractor):
+    support = tiny.test[0].support(2)
+    right = np.zeros(tiny.graph.num_entities)
+    right[support[:, 1]] = 1
+    wrong = 3 * (1 - right)
+    usual = 1.0
+    assert weight_of(extractor, support, right, wrong) < usual < weight_of(extractor, support, wrong, right)
+
+
+def test_the_weight_is_the_one_by_which_examples_rank_best(tiny, extractor):
+    """A plain count over all weights, each example left out in turn."""
+    rng = np.random.default_rng(3)
+    support, candidates = tiny.test[0].support(4), tiny.candidates(tiny.test[0])
+    for _ in range(20):
+        similar, expected = rng.normal(size=(2, tiny.graph.num_entities)).astype(np.float32)
+        costs = []
+        for doublings in DOUBLINGS:
+            cost, scores = 0.25 * doublings**2, similar + 0.5 * 2.0**doublings * expected
+            for head, tail in support.tolist():
+                rivals = [other for other in candidates.tolist() if other not in (head, tail)]
+                cost += np.log(1 + sum(scores[other] >= scores[tail] for other in rivals))
+            costs.append(cost)
+        assert weight_of(extractor, support, similar, expected) == 0.5 * 2.0 ** DOUBLINGS[np.argmin(costs)]
+
+
+def test_the_score_is_similarity_and_weighed_expectation_and_reasons_tell_both(tiny, trained):
+    method, _ = trained
+    support, head, tails = question(tiny)
+    added = method.masked_score.weight_of(support) * method.masked_score.masking_head.score(head, tails)
+    scores = method.score(support, head, tails)
+    np.testing.assert_allclose(scores, method.reader.score(support, head, tails) + added, atol=1e-4)
+    for tail, score, weight in zip(tails.tolist(), scores, added, strict=True):
+        similarity, expectation = method.explain(support, head, tail)
+        assert similarity.weight + expectation.weight == pytest.approx(score, abs=1e-4)
+        assert (similarity.kind, expectation.kind) == ("similarity", "expectation")
+        assert expectation.weight == pytest.approx(weight, abs=1e-4)
+        assert ("does not expect" in expectation.text) == (weight < 0)
+    told = explain(method, support, head, int(tails[0]))
+    assert {reason.kind for reason in told.reasons} == {"similarity", "expectation"}
+
+
+def test_a_tail_scores_the_same_alone_as_among_others(tiny, trained):
+    method, _ = trained
+    support, head, tails = question(tiny)
+    alone = [method.score(support, head, tails[i : i + 1])[0] for i in range(len(tails))]
+    np.testing.assert_allclose(alone, method.score(support, head, tails), atol=1e-4)
+
+
+def test_without_it_nothing_is_expected_and_no_reason_is_given(tiny):
+    method = RSCLMethod(replace(SETTINGS, masked_score=False))
+    method.prepare(tiny, 3)
+    support, head, tails = question(tiny)
+    assert method.explain(support, head, int(tails[0])) == []
+    assert not any(name.startswith("pretrained.") for name in method.state())
+
+
+def test_episodes_leave_the_pre_trained_encoder_as_it_was(trained):
+    method, folder = trained
+    between, kept = load_file(folder / PRETRAINED), method.module.pretrained.state_dict()
+    assert all(torch.equal(value, between[name]) for name, value in kept.items())
+    assert not torch.equal(kept["elements.weight"], method.module.elements.weight)
+
+
+def test_a_run_that_starts_from_a_pre_training_keeps_it(tiny, trained):
+    _, folder = trained
+    later = RSCLMethod(replace(SETTINGS, pretrained=str(folder), steps=0))
+    fit(later, tiny, 3)
+    between = load_file(folder / PRETRAINED)
+    assert all(torch.equal(value, between[name]) for name, value in later.module.pretrained.state_dict().items())
+
+
+def test_a_run_that_is_loaded_scores_like_the_one_that_was_saved(tiny, trained):
+    method, folder = trained
+    again = RSCLMethod(SETTINGS)
+    again.restore(tiny, load_trained_weights(folder))
+    np.testing.assert_array_equal(again.score(*question(tiny)), method.score(*question(tiny)))
+
+
+def test_a_run_that_was_trained_with_it_can_go_without(tiny, trained):
+    method, folder = trained
+    plain = RSCLMethod(replace(SETTINGS, masked_score=False))
+    plain.restore(tiny, load_trained_weights(folder))
+    np.testing.assert_array_equal(plain.score(*question(tiny)), method.reader.score(*question(tiny)))
+
+
+def test_a_run_of_which_no_pre_training_is_left_is_refused(tiny, tmp_path):
+    fit(RSCLMethod(replace(SETTINGS, masked_score=False)), tiny, 3, tmp_path)
+    with pytest.raises(InputError, match="nothing is left of its pre-training"):
+        RSCLMethod(SETTINGS).restore(tiny, load_trained_weights(tmp_path))
+
+
+def test_an_entity_without_an_embedding_is_as_likely_as_the_mean(tiny, trained):
+    method, _ = trained
+    larger = tiny.graph.with_triples([("person:new", "knows", "person:0")])
+    again = Predictor(replace(tiny, graph=larger), Predictor.of(tiny, method, "rscl", 3)).method
+    head, new = larger.entities.id("person:1"), larger.entities.id("person:new")
+    assert again.masked_score.masking_head.score(head, np.array([new, 0])).tolist()[0] == 0
+
+
+def test_edges_of_a_tail_change_its_context_and_not_what_is_expected(tiny, extractor):
+    """Countries stand two steps from people: their own edges are in no person's context."""
+    head, tail = tiny.test[1].queries(3)[0].tolist()
+    names = tiny.graph.entities
+    larger = tiny.graph.with_triples(
+        [(names.name(tail), "twin of", "country:0"), (names.name(tail), "part of", "city:1")]
+    )
+    seen = ContextExtractor(larger, extractor.tokens, extractor.max_neighbors, extractor.max_distant)
+    asked = np.array([head]), np.array([tail])
+    assert not np.array_equal(seen.extract(*asked).tokens, extractor.extract(*asked).tokens)
+    np.testing.assert_array_equal(masked_contexts(seen, asked[0]).tokens, masked_contexts(extractor, asked[0]).tokens)
