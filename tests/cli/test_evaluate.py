@@ -10,6 +10,37 @@ def test_methods_are_listed(run):
     assert "pykeen:MODEL" in out
 
 
+def test_settings_of_a_run_that_need_no_training_can_be_changed(run, tiny, tmp_path, quick_rscl):
+    tiny.save(tmp_path / "tiny")
+    words = ("train", tmp_path / "tiny", tmp_path / "run", "--method", "rscl", "--shots", 3, "--preset", quick_rscl)
+    assert run(*words)[0] == 0
+    words = ("evaluate", tmp_path / "tiny", "--run", tmp_path / "run", "--json", tmp_path / "out.json")
+    assert run(*words, "--variant", "masked-score+masked_weight=0.5")[0] == 0
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["variant"] == "masked-score+masked_weight=0.5"
+    assert (document["config"]["masked_score"], document["config"]["masked_weight"]) == (True, 0.5)
+    assert run(*words)[0] == 0
+    assert not json.loads((tmp_path / "out.json").read_text())["config"]["masked_score"]
+    code, _, err = run(*words, "--variant", "num_layers=2")
+    assert code == 1
+    assert "belongs to another configuration" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--method", "linked", "--variant", "masked-score"), "--variant changes settings of a run"),
+        (("--run", "evidence", "--variant", "masked-score"), "evidence does not learn and has no variants"),
+        (("--run", "evidence-net", "--variant", "masked-score"), "evidence-net has no variant 'masked-score'"),
+    ],
+)
+def test_a_variant_that_the_method_does_not_have_is_refused(run, evidence_run, evidence_net_run, words, message):
+    runs = {"evidence": evidence_run, "evidence-net": evidence_net_run}
+    code, _, err = run("evaluate", "atlas", *(runs.get(word, word) for word in words))
+    assert code == 1
+    assert message in err
+
+
 @pytest.mark.nell
 def test_the_floor_on_nell_one_from_the_command_line(run, nell_folder, tmp_path):
     words = ("evaluate", nell_folder, "--method", "linked", "--shots", 5, "--json", tmp_path / "out.json")

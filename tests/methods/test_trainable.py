@@ -1,9 +1,10 @@
 import os
 
+import numpy as np
 import pytest
 
 from tripleshot.errors import InputError
-from tripleshot.methods.trainable import find_device
+from tripleshot.methods.trainable import TrainedWeights, find_device
 
 CAPACITY = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 
@@ -20,3 +21,12 @@ def test_few_kernels_are_kept_unless_the_environment_says_how_many(monkeypatch):
 def test_a_device_that_is_not_there_is_refused():
     with pytest.raises(InputError, match="device 'nonsense' cannot be used here"):
         find_device("nonsense")
+
+
+def test_weights_of_a_part_are_split_from_the_others():
+    values = {"part.a": np.zeros(2), "part.b": np.ones(3), "a": np.ones(1)}
+    part, others = TrainedWeights.of(values, None, "somewhere").split("part.")
+    assert list(part.tensors) == ["a", "b"]
+    assert list(others.tensors) == ["a"]
+    assert part.tensors["a"].tolist() == [0, 0]
+    assert part.source == "somewhere"

@@ -1,14 +1,19 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 
 from tripleshot.errors import InputError, InputWarning
+from tripleshot.methods.rscl.settings import tiny as rscl
+from tripleshot.methods.trainable import PRETRAINED
+from tripleshot.training.fit import train_run
 from tripleshot.training.runs import (
     CONFIG,
     VOCABULARY,
     RunConfig,
     load_config,
     load_names,
+    load_run,
     require_known_names,
     require_same_data,
     save_config,
@@ -94,3 +99,20 @@ def test_what_must_be_the_same_data_is(tiny):
     require_same_data(config_of(tiny), tiny)
     with pytest.raises(InputError, match="would not fit"):
         require_same_data(config_of(tiny), grown(tiny, 1))
+
+
+def test_a_changed_setting_finds_the_pre_training_in_the_run_or_in_the_one_it_started_from(tiny, tmp_path):
+    task = tiny.test[0]
+    asked = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+    first, second = tmp_path / "first", tmp_path / "second"
+    train_run("rscl", tiny, 3, first, settings=asdict(rscl()))
+    train_run("rscl", tiny, 3, second, settings=asdict(replace(rscl(), pretrained=str(first), seed=1)))
+    assert not (second / PRETRAINED).exists()
+    for folder in (first, second):
+        plain, _ = load_run(folder, tiny)
+        changed, config = load_run(folder, tiny, {"masked_score": True})
+        assert config.settings["masked_score"]
+        assert not np.array_equal(plain.score(*asked), changed.score(*asked))
+    (first / PRETRAINED).unlink()
+    with pytest.raises(InputError, match="nothing is left of its pre-training"):
+        load_run(second, tiny, {"masked_score": True})

@@ -13,7 +13,7 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.evaluation.ranks import TIE_RULES, summarize
 from tripleshot.evaluation.results import EvaluationSpec, describe, write_json
-from tripleshot.experiments.variants import Variant
+from tripleshot.experiments.variants import MARK, Variant
 from tripleshot.methods import PYKEEN, find_method, find_methods, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.tables import check_suffix
@@ -81,7 +81,7 @@ def evaluate_command(
     console.print(metrics_table("micro by tie rule", by_rule, "equal scores"))
     hint(f"{evaluation.seconds:.1f} s")
     if json:
-        write_json(describe(evaluation, dataset, spec), json)
+        write_json({**describe(evaluation, dataset, spec), **({"variant": variant} if variant else {})}, json)
     if ranks:
         evaluation.write(ranks)
 
@@ -90,7 +90,7 @@ def _load(
     dataset: FewShotDataset, run: Path, variant: str, shots: int | None, split: Split, mode: CandidateMode
 ) -> tuple[Method, EvaluationSpec]:
     """Return the method of a run, perhaps with some settings changed, and what is evaluated."""
-    changes = Variant(load_config(run).method, variant).changes()
+    changes = Variant.read(f"{load_config(run).method}{MARK}{variant}").changes() if variant else {}
     method, config = load_run(run, dataset, changes)
     training = {"command": config.command, "commit": config.commit, **describe_training(run)}
     about = (config.settings.get("seed", 0), config.settings, training)

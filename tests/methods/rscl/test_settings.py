@@ -25,7 +25,15 @@ def test_every_setting_says_what_it_is():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"dropout": 1.5}, {"use_global": False, "use_local": False}, {"max_neighbors": 2}, {"global_share": -1.0}]
+    "wrong",
+    [
+        {"dropout": 1.5},
+        {"use_global": False, "use_local": False},
+        {"max_neighbors": 2},
+        {"global_share": -1.0},
+        {"masked_score": True, "use_global": False},
+        {"masked_score": True, "pretraining_steps": 0},
+    ],
 )
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(InputError):
