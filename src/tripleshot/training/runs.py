@@ -183,7 +183,7 @@ def load_run(
         changes: settings in place of the run's, of those that have their part in scoring alone.
     """
     config = load_config(folder)
-    config = replace(config, settings=config.settings | (changes or {}))
+    config = replace(config, settings={**config.settings, **(changes or {})})
     entry = find_method(config.method)
     if not entry.learns or entry.method_class().knows_names:
         require_same_data(config, dataset)
