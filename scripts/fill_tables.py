@@ -20,6 +20,7 @@ from benchmark_tables import (
     step_table,
     training_memory_table,
 )
+from masked_score_tables import masked_relations_table, masked_score_table
 from tripleshot.evaluation.results import Result, read_json_lines, read_results
 from tripleshot.experiments.comparison_table import (
     Comparison,
@@ -245,6 +246,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "comparison": comparison_table,
     "claims": claims_table,
     "contexts": contexts_table,
+    "masked-score": masked_score_table,
+    "masked-relations": masked_relations_table,
     "encoders": encoders_table,
     "ablation": ablation_table,
     "held-out": held_out_table,
