@@ -1,10 +1,11 @@
 """Measure how well one network serves a graph that it has never seen: each graph is left out of training in turn.
 
-For every graph, with one example and with five: the network trained on all other graphs, the network trained on that
-graph alone, the network trained on everything, and the methods that count `evidence` and links; all of them see the
-triples of train tasks as edges. Where published figures go without these edges, both ways are measured. How far
-confidence can be trusted is measured on the graph that was left out, asked as a user asks. Trainings are resumed or
-reused; results are written as one line per graph, number of examples and method.
+For every graph, with one example and with five: the network trained on all other graphs and that trained on
+everything, as they are and fitted to the graph in a second, the network trained on that graph alone, and the methods
+that count `evidence` and links; all of them see the triples of train tasks as edges. Where published figures go
+without these edges, both ways are measured. How far confidence can be trusted is measured on the graph that was left
+out, asked as a user asks. Trainings are resumed or reused; results are written as one line per graph, number of
+examples and method.
 """
 
 from collections.abc import Sequence
@@ -17,14 +18,15 @@ from cyclopts import App, Parameter
 
 from tripleshot import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.evaluation.calibration import CALIBRATION, ask_valid, load_calibration, reliability
+from tripleshot.evaluation.calibration import CALIBRATION, load_calibration, reliability, weigh
+from tripleshot.evaluation.graph_calibration import ask_own_relations, calibrate_on_graph
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.evaluation.results import EvaluationSpec, describe, write_json_lines
 from tripleshot.methods import create_method
 from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings, universal
 from tripleshot.training.fit import train_run
 from tripleshot.training.log import LOG
-from tripleshot.training.mixture import CALIBRATED_SHOTS, train_mixture
+from tripleshot.training.mixture import ask_tasks, train_mixture
 from tripleshot.training.runs import load_config, load_trained_weights
 from tripleshot.training.trainer import CHECKPOINT
 
@@ -87,14 +89,16 @@ def main(
         dataset, first = published.get(name, held_out), len(rows)
         for method in ("linked", "evidence"):
             rows += measure_plain(dataset, method)
-        for run in (f"without-{name}", f"only-{name}", "everything"):
+        rows += measure_network(dataset, runs / f"only-{name}")
+        for run in (f"without-{name}", "everything"):
             rows += measure_network(dataset, runs / run)
+            rows += measure_network(dataset, runs / run, is_fitted=True)
         rows[first]["calibration"] = measure_confidence(held_out, runs / f"without-{name}")
         if name in (both_ways or ()):
             for method in ("linked", "evidence"):
                 rows += measure_plain(dataset, method, train_edges=False)
             rows += measure_network(dataset, runs / f"only-{name}-no-edges")
-            rows += measure_network(dataset, runs / f"without-{name}", train_edges=False)
+            rows += measure_network(dataset, runs / f"without-{name}", train_edges=False, is_fitted=True)
         write_json_lines(rows, out)
         found = {
             (row["label"], row["train_edges"], row["shots"]): round(row["micro"]["mrr"], 4) for row in rows[first:]
@@ -123,41 +127,45 @@ def measure_plain(dataset: FewShotDataset, name: str, train_edges: bool = True) 
     return [describe_short(method, dataset, spec, name) for spec in specs]
 
 
-def measure_network(dataset: FewShotDataset, run: Path, train_edges: bool | None = None) -> list[dict[str, Any]]:
-    """Rank the test queries with the network of a run."""
+def measure_network(
+    dataset: FewShotDataset, run: Path, train_edges: bool | None = None, is_fitted: bool = False
+) -> list[dict[str, Any]]:
+    """Rank the test queries with the network of a run, as it is or fitted to the graph."""
     config = load_config(run)
     settings = config.settings if train_edges is None else {**config.settings, "train_edges": train_edges}
-    method = EvidenceNet.with_settings(settings)
-    method.restore(dataset, load_trained_weights(run))
+    method = restore(settings, dataset, run, is_fitted)
     training = {"command": config.command, "commit": config.commit, "dataset": config.dataset}
     specs = [EvaluationSpec("evidence-net", shots, "test", config=settings, training=training) for shots in SHOTS]
-    return [describe_short(method, dataset, spec, run.name.split("-")[0]) for spec in specs]
+    label = run.name.split("-")[0] + ("-fitted" if is_fitted else "")
+    return [describe_short(method, dataset, spec, label) for spec in specs]
+
+
+def restore(settings: dict[str, Any], dataset: FewShotDataset, run: Path, is_fitted: bool) -> EvidenceNet:
+    """Return the network of a run on a graph, as it is or fitted to it."""
+    method = EvidenceNet.with_settings(settings)
+    method.restore(dataset, load_trained_weights(run))
+    if is_fitted:
+        method.fit_to_graph()
+    return method
 
 
 def measure_confidence(dataset: FewShotDataset, run: Path) -> dict[str, Any]:
     """Compare the confidence in best answers with how often they are right, on the valid and test tasks of a graph."""
-    method = EvidenceNet.with_settings(load_config(run).settings)
-    method.restore(dataset, load_trained_weights(run))
-    calibration = load_calibration(run)
-    assert calibration is not None
-    confidence, is_right, none, has_none, weights = [], [], [], [], []
-    for shots in CALIBRATED_SHOTS:
-        tasks = tuple(task for task in (*dataset.valid, *dataset.test) if len(task.pairs) > shots)
-        questions = ask_valid(method, replace(dataset, valid=tasks), shots, MAX_SCORES, 0)
-        counts = np.bincount([question.task for question in questions], minlength=len(tasks))
-        for question in questions:
-            best = int(np.argmax(question.scores))
-            confidence.append(calibration.confidence(question.scores)[best])
-            is_right.append(question.is_right[best])
-            none.append(calibration.none_of(question.scores))
-            has_none.append(not question.is_right.any())
-            weights.append(1 / counts[question.task] / np.count_nonzero(counts) / len(CALIBRATED_SHOTS))
-    parts = [np.array(values, float) for values in (confidence, is_right, none, has_none, weights)]
-    said, right, said_none, is_none, weight = parts
+    method = restore(load_config(run).settings, dataset, run, is_fitted=True)
+    universal = load_calibration(run)
+    assert universal is not None
+    calibration = calibrate_on_graph(universal, ask_own_relations(method))
+    questions = ask_tasks(method, dataset, (*dataset.valid, *dataset.test), MAX_SCORES)
+    best = [int(np.argmax(question.scores)) for question in questions]
+    said = np.array([calibration.confidence(one.scores)[place] for one, place in zip(questions, best, strict=True)])
+    right = np.array([one.is_right[place] for one, place in zip(questions, best, strict=True)])
+    said_none = np.array([calibration.none_of(question.scores) for question in questions])
+    is_none = np.array([not question.is_right.any() for question in questions])
+    weight = weigh(questions)
     return {
-        "questions": len(said),
-        "calibration_error": reliability(said, right.astype(bool), weight)[0],
-        "none_error": reliability(said_none, is_none.astype(bool), weight)[0],
+        "questions": len(questions),
+        "calibration_error": reliability(said, right, weight)[0],
+        "none_error": reliability(said_none, is_none, weight)[0],
         "bins": in_bins(said, right, weight),
         "none_bins": in_bins(said_none, is_none, weight),
         "curve": asdict(calibration)["curve"],

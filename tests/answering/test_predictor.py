@@ -13,6 +13,7 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import calibrate
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods import find_method
+from tripleshot.methods.evidence.universal import Universal
 from tripleshot.training.fit import fit
 
 SHOTS = 3
@@ -271,3 +272,14 @@ def test_a_triple_of_a_train_task_can_be_added(predictor, dataset):
     assert added.graph.relations.names.to_pylist().count(name) == 1
     explained = added.explain("newcomer", 0, examples=dataset.test[0].support(SHOTS).tolist())
     assert explained.connections[0].relations == (added.graph.relations.id(name),)
+
+
+def test_a_method_of_ones_own_is_prepared_and_one_that_is_prepared_keeps_its_weights(tiny):
+    fresh = Predictor(tiny, Universal())
+    ours, theirs = (one.score(tiny.test[0].pairs[:3], 0, np.arange(9)) for one in (fresh, Predictor(tiny)))
+    np.testing.assert_array_equal(ours, theirs)
+    grown = fresh.with_triples([("person:0", "knows", "person:1")])
+    assert isinstance(fresh.method, Universal)
+    assert isinstance(grown.method, Universal)
+    before, after = (np.asarray(one.network.state()["hidden.weight"]) for one in (fresh.method, grown.method))
+    np.testing.assert_array_equal(before, after)

@@ -23,7 +23,7 @@ from tripleshot.methods import create_method
 from tripleshot.training.fit import fit
 
 numbers = st.floats(-1e3, 1e3)
-curves = st.builds(Curve, st.floats(1e-3, 1e3), st.floats(0, 10), st.floats(-20, 20))
+curves = st.builds(Curve, st.floats(1e-3, 1e3), st.floats(0, 10), st.floats(-20, 20), st.none(), st.floats(0, 10))
 scores = arrays(np.float64, st.integers(0, 30), elements=numbers)
 
 

@@ -14,6 +14,7 @@ Package: nano
 Section: editors
 Maintainer: Jordi Mallach <jordi@example.org>
 Depends: libc6 (>= 2.38), libncursesw6 | libncurses6
+Suggests: hunspell
 Tag: implemented-in::c, interface::text-mode,
  role::program
 
@@ -39,7 +40,8 @@ def test_packages_have_dependencies_sources_and_tags(tmp_path):
     triples = list(debian_triples(tmp_path / "Packages"))
     needed = [tail for head, relation, tail in triples if (head, relation) == ("package/nano", "depends")]
     assert needed == ["package/libc6", "package/libncursesw6", "package/libncurses6"]
-    assert ("package/nano", "role", "role::program") in triples
+    assert ("package/nano", "tag", "role::program") in triples
+    assert ("package/nano", "suggests (editors)", "package/hunspell") in triples
     assert ("package/nano", "maintainer", "maintainer/Jordi Mallach") in triples
     assert ("package/libc6", "source", "source/glibc") in triples
 

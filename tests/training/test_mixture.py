@@ -75,4 +75,4 @@ def test_a_training_that_fails_leaves_the_folder_as_it_was(tiny, other, tmp_path
 def test_calibration_is_told_of(tiny, other, tmp_path):
     told = []
     train_mixture([tiny, other], tmp_path, SETTINGS, 3, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (10, 10)
+    assert told == [(1, 2), (2, 2)]

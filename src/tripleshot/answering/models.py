@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tripleshot.answering.predictor import DEFAULT_SHOTS, Predictor
-from tripleshot.answering.sources import calibration_of
+from tripleshot.answering.sources import graph_confidence
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import save_calibration
-from tripleshot.methods import check_setting_names, create_method, find_method, settings_of
+from tripleshot.methods import check_setting_names, create_method, find_method
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.trainable import UNIVERSAL, UNIVERSAL_NAME
 from tripleshot.training.budget import Stopwatch, read_budget
 from tripleshot.training.distributed import process_group, rank
@@ -81,8 +82,8 @@ def train(
         if rank() != 0:
             return Predictor.of(data, trained, method, shots, device=device)
         calibration = calibrate_run(trained, data, shots, kept, progress_of(callback), watch)
-        if calibration is None and settings_of(trained).get("pretrained") == UNIVERSAL_NAME:
-            calibration = calibration_of(UNIVERSAL_NAME)
+        if calibration is None and isinstance(trained, EvidenceNet) and trained.settings.pretrained == UNIVERSAL_NAME:
+            calibration = graph_confidence(trained)
             if kept is not None and calibration is not None:
                 save_calibration(calibration, kept)
     return Predictor.of(data, trained, method, shots, calibration, device)

@@ -89,7 +89,6 @@ class Predictor:
         self.device, self._hidden = device, HiddenRelations()
         self.shots = shots if shots is not None else (trained.shots if trained else DEFAULT_SHOTS)
         check_shots(self.shots)
-        self.calibration = calibration or (trained.calibration if trained else calibration_of(method))
         if isinstance(method, str):
             self.name, self.method = method, create_ready(method, device)
             self.method.prepare(self.dataset, self.shots)
@@ -97,6 +96,7 @@ class Predictor:
             given = method.method if isinstance(method, Predictor) else method
             self.name = method.name if isinstance(method, Predictor) else type(given).__name__
             self.method = put_on(given, self.dataset, self.shots, device)
+        self.calibration = calibration or (trained.calibration if trained else calibration_of(self.method))
 
     @classmethod
     def of(

@@ -1,21 +1,34 @@
 """What a predictor is made of: triples in memory, in a file, a folder or the catalog, and a method that sees them."""
 
+import json
+import os
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import asdict, astuple, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from tripleshot.arrays import hash_arrays
 from tripleshot.datasets.catalog import load_whole_graph, prepare_to_ask
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import Calibration, load_calibration
+from tripleshot.evaluation.confidence_curves import Curve, NoneCurve
+from tripleshot.evaluation.graph_calibration import ask_own_relations, calibrate_on_graph
+from tripleshot.graph.index_files import keep
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.methods import create_method, find_method
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
+from tripleshot.methods.evidence.universal import Universal
 from tripleshot.methods.protocol import Method
-from tripleshot.methods.trainable import UNIVERSAL, UNIVERSAL_NAME, TrainableMethod, TrainedNames, TrainedWeights
+from tripleshot.methods.trainable import UNIVERSAL, TrainableMethod, TrainedNames, TrainedWeights
 from tripleshot.training.runs import CONFIG
+
+MAX_THREADS = 4
 
 
 def is_run(source: str | PathLike[str]) -> bool:
@@ -54,13 +67,38 @@ def create_ready(name: str, device: str) -> Method:
     return create_method(name, device=device)
 
 
-def calibration_of(method: Any) -> Calibration | None:  # noqa: ANN401 (a method, or the name of one)
-    """Return what is known of the confidence of a method before anybody trains: that of the universal weights."""
-    return load_calibration(UNIVERSAL) if method == UNIVERSAL_NAME else None
+def calibration_of(method: Method) -> Calibration | None:
+    """Return what is known of the confidence of a method that is ready, before anybody trains."""
+    if not isinstance(method, Universal):
+        return None
+    return graph_confidence(method.network) if method.fitted else load_calibration(UNIVERSAL)
+
+
+def graph_confidence(network: EvidenceNet) -> Calibration | None:
+    """Return the calibration of the universal weights, fitted to what the graph says about itself.
+
+    For a large graph that is done once.
+    """
+    universal = load_calibration(UNIVERSAL)
+    if universal is None:
+        return None
+
+    def fit() -> list[dict[str, Any]]:
+        fitted = calibrate_on_graph(universal, ask_own_relations(network, min(MAX_THREADS, os.cpu_count() or 1)))
+        assert fitted.none is not None
+        return [{"curve": np.array(astuple(fitted.curve)), "none": np.array(astuple(fitted.none))}]
+
+    def key() -> str:
+        return hash_arrays(network.fingerprint(), json.dumps(asdict(universal)))
+
+    found = keep(key, "confidence", network.graph.num_triples, fit)
+    return replace(universal, curve=Curve(*found["curve"].tolist()), none=NoneCurve(*found["none"].tolist()))
 
 
 def put_on(method: Method, dataset: FewShotDataset, shots: int, device: str) -> Method:
     """Return a method like the given one for another dataset: with its weights, or prepared anew."""
+    if isinstance(method, Universal) and method.is_prepared:
+        return method.on(dataset)
     if not isinstance(method, TrainableMethod):
         fresh = copy(method)
         fresh.prepare(dataset, shots)

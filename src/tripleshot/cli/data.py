@@ -256,7 +256,7 @@ def fetch(
 def indexes(*, clear: Annotated[bool, Parameter(negative=())] = False) -> None:
     """List what is kept in the cache so that large graphs are opened at once, or remove it.
 
-    Indexes of graphs with 200,000 triples and more are built when they are first needed. Together they take at most 32
+    Indexes of graphs with 20,000 triples and more are built when they are first needed. Together they take at most 32
     GiB; those used least recently are dropped. TRIPLESHOT_HOME says where they are, TRIPLESHOT_INDEXES=0 does without.
 
     Parameters

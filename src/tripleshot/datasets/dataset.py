@@ -207,15 +207,16 @@ def with_task_edges(graph: KnowledgeGraph, tasks: Sequence[Task]) -> KnowledgeGr
     return graph.with_relations(names, labels, pairs[:, 0], owners, pairs[:, 1])
 
 
-def candidates_like(graph: KnowledgeGraph, tails: IntArray) -> npt.NDArray[np.int32]:
+def candidates_like(graph: KnowledgeGraph, tails: IntArray, hidden: int = -1) -> npt.NDArray[np.int32]:
     """Return, sorted, the entities that could be tails of the same relation as these tails.
 
     With types: all entities that share a type with one of the tails; entities without a type count as one type of
-    their own. Without types: the tails of every background relation that leads to one of these tails.
+    their own. Without types: the tails of every background relation that leads to one of these tails, but for the
+    hidden one.
     """
     tails = np.unique(tails).astype(np.int32)
     if graph.types is None:
-        return np.union1d(tails, _tails_of_same_relations(graph, tails))
+        return np.union1d(tails, _tails_of_same_relations(graph, tails, hidden))
     found = graph.types.members(graph.types.of(tails))
     offsets = graph.types.offsets
     if np.all(offsets[tails] < offsets[tails + 1]):
@@ -229,12 +230,12 @@ def exclude_known(support: IntArray, head: int, candidates: IntArray) -> IntArra
     return np.setdiff1d(candidates, np.append(known, head))
 
 
-def _tails_of_same_relations(graph: KnowledgeGraph, tails: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def _tails_of_same_relations(graph: KnowledgeGraph, tails: npt.NDArray[np.int32], hidden: int) -> npt.NDArray[np.int32]:
     positions, _ = arrays.expand(graph.adjacency.offsets, tails)
     relations = np.unique(graph.adjacency.relations[positions])
     incoming = graph.base(relations[graph.is_inverse(relations)])
     leads_here = np.zeros(graph.num_relations, dtype=bool)
-    leads_here[incoming] = True
+    leads_here[incoming[incoming != hidden]] = True
     return np.unique(graph.tail_ids[leads_here[graph.relation_ids]])
 
 

@@ -7,13 +7,14 @@ other by Floyd's algorithm over all relations at once and a wrong tail for each 
 to the bit depend on both orders.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import draw_without_replacement
-from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.task_pool import Regime, TaskPool
 from tripleshot.graph.hidden_edges import HiddenEdges
 
@@ -58,6 +59,7 @@ class EpisodeSampler:
         num_negatives: int = 1,
         regime: Regime = "pre-train",
         background_share: float = 0.5,
+        background: Sequence[Task] | None = None,
     ) -> None:
         """Collect the relations to draw from.
 
@@ -68,9 +70,10 @@ class EpisodeSampler:
             num_negatives: n, wrong answers per query.
             regime: whether background relations are tasks, too.
             background_share: how often one of them is drawn.
+            background: tasks of the background relations to draw from; None takes all of them.
         """
         self.shots, self.num_queries, self.num_negatives = shots, num_queries, num_negatives
-        self.pool = TaskPool(dataset, shots, regime, background_share, MAX_EPISODE_CANDIDATES)
+        self.pool = TaskPool(dataset, shots, regime, background_share, MAX_EPISODE_CANDIDATES, background)
 
     def draw(self, rng: np.random.Generator, shots: int | None = None, among_all: bool = False) -> Episode:
         """Draw one episode; queries repeat only where a relation has too few.

@@ -1,5 +1,6 @@
 """The relations that training episodes are drawn from, their pairs, and wrong answers to them."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Literal
 
@@ -7,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import expand, lookup
-from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.dataset import FewShotDataset, Task, background_tasks
 from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 
@@ -39,7 +40,13 @@ class TaskPool:
     """
 
     def __init__(
-        self, dataset: FewShotDataset, shots: int, regime: Regime, background_share: float, max_candidates: int
+        self,
+        dataset: FewShotDataset,
+        shots: int,
+        regime: Regime,
+        background_share: float,
+        max_candidates: int,
+        background: Sequence[Task] | None = None,
     ) -> None:
         """Collect the relations that have enough pairs and candidates.
 
@@ -49,11 +56,13 @@ class TaskPool:
             regime: whether background relations are tasks, too.
             background_share: how often one of them is drawn, where there are both kinds.
             max_candidates: more candidates of a relation are thinned out evenly, which bounds memory.
+            background: tasks of the background relations to draw from; None takes all of them.
         """
         tasks = list(enumerate(dataset.train))
         if regime == "in-train":
             named = {task.name for task in dataset.train}
-            background = dataset.in_train.train[len(dataset.train) :]
+            if background is None:
+                background = background_tasks(dataset.graph)
             tasks += [(-1, task) for task in background if task.name not in named]
         usable: list[tuple[int, Task]] = []
         laid_out = _SharedArrays()

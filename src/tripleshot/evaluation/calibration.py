@@ -1,16 +1,18 @@
 """From scores to confidence: how likely is it that a proposed tail is right?
 
 Scores of a method are comparable within one question only. What can be compared across questions is how large a share
-of a softmax over the candidates, at a temperature, the best one has, and how far another is behind it. A logistic
-regression turns both into the probability that a candidate is right (Platt's method after temperature scaling):
+of a softmax over the candidates, at a temperature, the best one has, how far it is ahead of the second, and how far
+another is behind it. A logistic regression turns them into the probability that a candidate is right (Platt's method
+after temperature scaling):
 
-    confidence = sigmoid(bias + slope * log share(best) + behind * (score - score(best)) / temperature)
+    confidence(best) = sigmoid(bias + slope * log share(best) + lead * (score(best) - score(second)) / temperature)
+    confidence(other) = sigmoid(bias + slope * log share(best) + behind * (score(other) - score(best)) / temperature)
 
-with slopes that are not below zero: four numbers, because a dataset has few valid tasks to fit them on. They are
+with slopes that are not below zero: five numbers, because a dataset has few valid tasks to fit them on. They are
 fitted on valid tasks only, asked as a user asks: the first K pairs are the examples, candidates are typed like their
 tails, and right is what is known to be true and is not said by the examples. Every task counts the same, and so does
-every question of a task, of which the best candidates are looked at. The temperature is the one of a few, on the scale
-of the scores, under which the regression fits best.
+every question of a task. The best answers come first: all but `behind` is fitted to them alone, and then `behind` to
+those that follow. The temperature is the one of a few, on the scale of the scores, under which the best fit best.
 
 Whether any candidate is right at all is another question. The less sure the best one is, the likelier none is; a
 second regression turns the log-odds z of the best candidate into that probability:
@@ -33,7 +35,7 @@ from tripleshot.arrays import FloatArray
 from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import FewShotDataset, candidates_like, exclude_known
 from tripleshot.errors import InputError
-from tripleshot.evaluation.confidence_curves import Curve, NoneCurve, certainty, regress
+from tripleshot.evaluation.confidence_curves import RIDGE, Curve, NoneCurve, Rows, certainty, regress, slope_of
 from tripleshot.methods.protocol import Scorer
 
 CALIBRATION = "calibration.json"
@@ -134,7 +136,7 @@ def load_calibration(folder: Path) -> Calibration | None:
         is_sound = bool(np.isfinite(numbers).all())
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise InputError(f"{path}: not readable: {error}") from None
-    if not is_sound or calibration.curve.temperature <= 0 or min(curve.slope, curve.behind or 0) < 0:
+    if not is_sound or calibration.curve.temperature <= 0 or min(curve.slope, curve.lead, curve.behind or 0) < 0:
         raise InputError(f"{path}: not a calibration")
     return calibration
 
@@ -177,16 +179,18 @@ def fit_calibration(questions: Sequence[Question]) -> Calibration | None:
     confidence, is_right, weights = [], [], []
     for fold in range(min(len(tasks), MAX_FOLDS)):
         left_out = set(tasks[fold::MAX_FOLDS])
-        curve = _fit([question for question in questions if question.task not in left_out])
+        others = [question for question in questions if question.task not in left_out]
         asked = [question for question in questions if question.task in left_out]
-        for question, weight in zip(asked, _weights(asked), strict=True):
+        curve = fit_curve(others, weigh(others))
+        for question, weight in zip(asked, weigh(asked), strict=True):
             best = int(np.argmax(question.scores))
             confidence.append(curve.confidence(question.scores)[best])
             is_right.append(question.is_right[best])
             weights.append(weight * len(left_out) / len(tasks))
     error, brier = reliability(np.array(confidence), np.array(is_right), np.array(weights))
-    curve = _fit(questions)
-    return Calibration(curve, len(tasks), len(questions), error, brier, _fit_none(curve, questions))
+    shares = weigh(questions)
+    curve = fit_curve(questions, shares)
+    return Calibration(curve, len(tasks), len(questions), error, brier, fit_none(curve, questions, shares))
 
 
 def reliability(confidence: FloatArray, is_right: npt.NDArray[np.bool_], weights: FloatArray) -> tuple[float, float]:
@@ -196,36 +200,65 @@ def reliability(confidence: FloatArray, is_right: npt.NDArray[np.bool_], weights
     return float(np.abs(gaps).sum()), float((weights * (confidence - is_right) ** 2).sum())
 
 
-def _fit(questions: Sequence[Question]) -> Curve:
-    """Fit a curve at each temperature and return the one that fits best."""
+def fit_curve(
+    questions: Sequence[Question],
+    weights: FloatArray,
+    prior: Curve | None = None,
+    ridge: float = RIDGE,
+) -> Curve:
+    """Fit a curve at each temperature and return the one that fits the best answers best.
+
+    Args:
+        questions: with their answers.
+        weights: what each counts; they sum to one.
+        prior: what holds where the questions say nothing, at its temperature.
+        ridge: how much that counts.
+    """
+    if prior is not None:
+        return _fit_at(prior.temperature, questions, weights, prior, ridge)[1]
+    ahead = float(np.median([question.scores.max() - question.scores.mean() for question in questions])) or 1.0
+    fits = [_fit_at(value, questions, weights, None, ridge) for value in (TEMPERATURES * ahead).tolist()]
+    return min(fits, key=lambda fit: fit[0])[1]
+
+
+def _fit_at(
+    temperature: float, questions: Sequence[Question], weights: FloatArray, prior: Curve | None, ridge: float
+) -> tuple[float, Curve]:
+    """Fit at one temperature: first to the best answers, then, with that, to those that follow."""
     places = [np.argsort(-question.scores, kind="stable")[:NUM_BEST] for question in questions]
-    counts = [len(best) for best in places]
-    weights = np.repeat(_weights(questions), counts)
-    is_right = np.concatenate([question.is_right[best] for question, best in zip(questions, places, strict=True)])
-    lead = float(np.median([question.scores.max() - question.scores.mean() for question in questions])) or 1.0
-    fits = []
-    for temperature in (TEMPERATURES * lead).tolist():
-        found = [certainty(question.scores, temperature) for question in questions]
-        shares = np.repeat([share for share, _ in found], counts)
-        behind = np.concatenate([distances[best] for (_, distances), best in zip(found, places, strict=True)])
-        features = np.stack([shares, behind], axis=1)
-        slopes, bias = regress(features, weights, is_right.astype(np.float64))
-        logits = features @ slopes + bias
-        loss = float((weights * (np.logaddexp(0, logits) - is_right * logits)).sum())
-        fits.append((loss, temperature, slopes[0], bias, slopes[1]))
-    return Curve(*min(fits)[1:])
+    found = [certainty(question.scores, temperature) for question in questions]
+    is_right = [question.is_right[best].astype(np.float64) for question, best in zip(questions, places, strict=True)]
+    features = np.array([[share, lead] for share, lead, _ in found])
+    best = Rows(features, weights, np.array([right[0] for right in is_right]))
+    fitted = regress(best, None if prior is None else np.array([prior.slope, prior.lead, prior.bias]), ridge)
+    slope, lead, bias = fitted.tolist()
+    counts = [len(right) - 1 for right in is_right]
+    behind = prior.behind if prior is not None else None
+    if prior is None and any(counts):
+        following = np.concatenate([one[2][place[1:]] for one, place in zip(found, places, strict=True)])
+        offsets = np.repeat(slope * features[:, 0] + bias, counts)
+        rest = np.concatenate([right[1:] for right in is_right])
+        shares = np.repeat(weights / np.maximum(counts, 1), counts)
+        behind = slope_of(Rows(following[:, None], shares / shares.sum(), rest, offsets))
+    return best.loss(fitted), Curve(temperature, slope, bias, behind, lead)
 
 
-def _weights(questions: Sequence[Question]) -> FloatArray:
+def weigh(questions: Sequence[Question]) -> FloatArray:
     """Return what each question counts: every task the same, and every question of a task."""
     counts = np.bincount([question.task for question in questions])
     return np.array([1 / np.count_nonzero(counts) / counts[question.task] for question in questions])
 
 
-def _fit_none(curve: Curve, questions: Sequence[Question]) -> NoneCurve:
-    """Fit to which questions have no right candidate."""
-    best = np.array([curve.log_odds(question.scores).max() for question in questions])
-    has_none = np.array([not question.is_right.any() for question in questions])
-    weights = _weights(questions)
-    (slope,), bias = regress(-best[:, None], weights, has_none.astype(np.float64))
+def fit_none(
+    curve: Curve,
+    questions: Sequence[Question],
+    weights: FloatArray,
+    prior: NoneCurve | None = None,
+    ridge: float = RIDGE,
+) -> NoneCurve:
+    """Fit to which questions have no right candidate; the other arguments are those of `fit_curve`."""
+    best = np.array([[-curve.log_odds(question.scores).max()] for question in questions])
+    has_none = np.array([float(not question.is_right.any()) for question in questions])
+    expected = None if prior is None else np.array([prior.slope, prior.bias])
+    slope, bias = regress(Rows(best, weights, has_none), expected, ridge).tolist()
     return NoneCurve(slope, bias)

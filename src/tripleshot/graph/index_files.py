@@ -29,7 +29,7 @@ from tripleshot.errors import TripleshotError
 logger = logging.getLogger(__name__)
 
 FORMAT = 1  # counts up whenever the columns of some index change their meaning
-MIN_ROWS = 200_000  # what is made of fewer rows is made in milliseconds
+MIN_ROWS = 20_000  # what is made of fewer rows is made in milliseconds
 MAX_BYTES = 32 << 30  # of all indexes together; those used least recently are dropped
 MANIFEST = "manifest.json"
 BYTES_AT_ONCE = 1 << 24

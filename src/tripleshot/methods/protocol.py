@@ -3,6 +3,7 @@
 Evaluation, answering, serving and the paper's tables are written against it once.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -10,6 +11,9 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import Connection
+
+ScoreTails = Callable[[int, IntArray], FloatArray]
+"""Scores tails of a head, given both, as `Scorer.score` does for examples that are settled."""
 
 
 class Scorer(Protocol):
@@ -26,6 +30,19 @@ class Scorer(Protocol):
         Returns:
             shape (n,), finite; permuting the tails permutes the scores.
         """
+        ...
+
+
+class HidesRelations(Protocol):
+    """Something that can score as if its graph lacked a relation."""
+
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """The graph that it looks at."""
+        ...
+
+    def scorer_without(self, relation: str, support: IntArray) -> ScoreTails:
+        """Return what scores tails for some examples, without seeing the edges of a relation, given by its name."""
         ...
 
 

@@ -1,7 +1,8 @@
 """One network for every graph: `evidence-net` trained on several datasets together.
 
 The last weights are kept: which of several is the best on the valid tasks of some graphs says little about another
-graph. The valid tasks of all graphs, asked with few and with many examples, are there to calibrate on.
+graph. The valid tasks of all graphs, asked with few and with many examples, are there to calibrate on, with weights
+fitted to each graph as they are when somebody asks.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,12 +10,14 @@ from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 
-from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import Calibration, Question, ask_valid, fit_calibration, save_calibration
 from tripleshot.evaluation.results import command, commit
-from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
+from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
 from tripleshot.methods.evidence.graph_mixture import THINNED, GraphMixture
+from tripleshot.methods.protocol import Scorer
+from tripleshot.methods.trainable import TrainedWeights
 from tripleshot.training.budget import Stopwatch
 from tripleshot.training.fit import VALID_SEED, restored_after_failure, run_stages
 from tripleshot.training.runs import CONFIG, RunConfig, load_config, load_start, save_config
@@ -80,15 +83,26 @@ def train_mixture(
 
 
 def _ask(mixture: GraphMixture, progress: Callable[[int, int], None] | None = None) -> list[Question]:
-    """Ask the valid tasks of all datasets; a task that is asked with another number of examples is another task."""
+    """Fit the network to each graph in turn, as it is when somebody asks, and ask about the valid tasks."""
     questions: list[Question] = []
-    num_tasks, total = 0, len(mixture.wholes) * len(CALIBRATED_SHOTS)
+    weights, num_tasks = TrainedWeights.of(mixture.module.state_dict(), None, "the network"), 0
     for done, whole in enumerate(mixture.wholes):
-        for place, shots in enumerate(CALIBRATED_SHOTS):
-            enough = tuple(task for task in whole.dataset.valid if len(task.pairs) > shots)
-            asked = ask_valid(whole, replace(whole.dataset, valid=enough), shots, CALIBRATION_SCORES, VALID_SEED)
-            questions += [replace(question, task=question.task + num_tasks) for question in asked]
-            num_tasks += len(enough)
-            if progress:
-                progress(done * len(CALIBRATED_SHOTS) + place + 1, total)
+        network = EvidenceNet(whole.settings)
+        network.restore(whole.dataset, weights)
+        network.fit_to_graph()
+        asked = ask_tasks(network, whole.dataset, whole.dataset.valid, CALIBRATION_SCORES)
+        questions += [replace(question, task=question.task + num_tasks) for question in asked]
+        num_tasks += len(whole.dataset.valid) * len(CALIBRATED_SHOTS)
+        if progress:
+            progress(done + 1, len(mixture.wholes))
+    return questions
+
+
+def ask_tasks(method: Scorer, dataset: FewShotDataset, tasks: Sequence[Task], max_scores: int) -> list[Question]:
+    """Ask about tasks with few and with many examples; with another number of examples a task is another task."""
+    questions: list[Question] = []
+    for place, shots in enumerate(CALIBRATED_SHOTS):
+        enough = tuple(task for task in tasks if len(task.pairs) > shots)
+        found = ask_valid(method, replace(dataset, valid=enough), shots, max_scores, VALID_SEED)
+        questions += [replace(question, task=question.task + place * len(tasks)) for question in found]
     return questions

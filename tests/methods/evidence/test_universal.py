@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,16 +23,28 @@ def test_it_answers_on_any_graph_without_training(graph):
     assert np.isfinite(scores).all()
 
 
-def test_it_is_evidence_net_with_the_weights_of_the_package(tiny):
-    method, network = Universal(), EvidenceNet(universal_settings())
+@pytest.mark.parametrize("is_fitted", [True, False])
+def test_it_is_evidence_net_with_the_weights_of_the_package_fitted_to_the_graph(tiny, is_fitted):
+    method, network = Universal(fitted=is_fitted), EvidenceNet(universal_settings())
     method.prepare(tiny, 3)
     network.restore(tiny, universal_weights())
+    if is_fitted:
+        network.fit_to_graph()
     question = (tiny.test[0].support(3), 0, np.arange(tiny.graph.num_entities))
     np.testing.assert_array_equal(method.score(*question), network.score(*question))
     reasons = method.explain(tiny.test[0].support(3), 0, 5)
     assert sum(reason.weight for reason in reasons) == pytest.approx(
         float(method.score(tiny.test[0].support(3), 0, np.array([5]))[0]), abs=1e-4
     )
+
+
+def test_a_graph_that_has_changed_a_little_is_not_fitted_to_again(tiny):
+    method = Universal()
+    method.prepare(tiny, 3)
+    moved = method.on(replace(tiny, graph=tiny.graph.with_triples([("new", "r0", "newer")])))
+    assert moved.graph.num_triples == method.graph.num_triples + 1
+    for name, weights in method.network.state().items():
+        np.testing.assert_array_equal(moved.network.state()[name], weights)
 
 
 def test_triples_of_train_tasks_are_edges_unless_it_is_told_otherwise(tiny):

@@ -1,24 +1,28 @@
 """`evidence-net`: a network that weighs evidence for a tail, learned over many relations to serve an unseen one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import FloatArray, IntArray
+from tripleshot.arrays import FloatArray, IntArray, hash_arrays
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler
+from tripleshot.datasets.own_relations import sample_relations
 from tripleshot.datasets.task_pool import Regime
+from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.graph.index_files import keep
 from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
+from tripleshot.methods.evidence.graph_fitting import fit_to_relations
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.pair_evidence import Examples, TailsByHead
 from tripleshot.methods.evidence.question_scorer import QuestionScorer
 from tripleshot.methods.evidence.reasons import describe_evidence
-from tripleshot.methods.protocol import START, Reason
+from tripleshot.methods.protocol import START, Reason, ScoreTails
 from tripleshot.methods.settings import TrainingSettings, count, setting, share
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
@@ -28,6 +32,7 @@ if TYPE_CHECKING:  # nobody waits for torch who asks with weights that are there
     from tripleshot.methods.evidence.scoring import FeatureScorer
 
 MAX_PAIRS = 65_536  # scored at once; it bounds memory
+FITTING_SEED = 0
 NUM_SAMPLED = 64  # episodes that mean and deviation of the features are taken from
 
 
@@ -113,7 +118,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         self.index = EvidenceIndex(self.graph, settings.text)
         self.table = FeatureTable(settings.text)
         self._examples: SupportCache[Examples] = SupportCache()
-        self._scorers: SupportCache[Callable[[int, IntArray], FloatArray]] = SupportCache()
+        self._scorers: SupportCache[ScoreTails] = SupportCache()
         self._left_out = self.table.columns_of(*settings.left_out)
 
     def _make_module(self) -> "FeatureScorer":
@@ -142,7 +147,12 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         return self.module.state_dict() if trained is None else trained.arrays
 
     def start_from(self, start: Vectors | TrainedWeights) -> None:
-        """Take the network of another run, on whatever graph, and what features usually are there."""
+        """Take the network of another run, on whatever graph, and fit it to this one, as when nobody trains."""
+        self.take_network(start)
+        self.fit_to_graph()
+
+    def take_network(self, start: Vectors | TrainedWeights) -> None:
+        """Take the network of another run, and what features usually are there."""
         assert isinstance(start, TrainedWeights)
         self._trained, self._module = start, None
         self._network()  # refuses weights that do not fit
@@ -209,19 +219,24 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by what speaks for each, a bounded number at a time."""
-        scorer = self._scorers.get(support, lambda: self._make_scorer(support))
+        scorer = self._scorers.get(support, lambda: self._make_scorer(self._read(support)))
         found = [scorer(head, batch) for batch in in_batches(tails, MAX_PAIRS)]
         return np.concatenate([np.empty(0, dtype=np.float32), *found])
 
-    def _make_scorer(self, support: IntArray) -> Callable[[int, IntArray], FloatArray]:
+    def _make_scorer(self, examples: Examples) -> ScoreTails:
         """Return what scores the tails of a head: the kernel, or the network on all features."""
         kernel = self.index.kernel
         if not self.is_on_cpu:
-            return lambda head, tails: self._score_on_device(self.features(support, head, tails))
+            return lambda head, tails: self._score_on_device(self._features(examples, head, tails))
         network = self._network()
         if kernel is None or self.settings.text:
-            return lambda head, tails: network.score(self.features(support, head, tails))
-        return QuestionScorer(self.index, kernel, self.table, network, self._read(support)).score
+            return lambda head, tails: network.score(self._features(examples, head, tails))
+        return QuestionScorer(self.index, kernel, self.table, network, examples).score
+
+    def scorer_without(self, relation: str, support: IntArray) -> ScoreTails:
+        """Return what scores the tails of a head for some examples, without seeing the edges of a relation."""
+        hidden = HiddenEdges.of(int(self.graph.relations.find([relation])[0]))
+        return self._make_scorer(self.index.read_examples(support, hidden))
 
     def _network(self) -> NetworkWeights:
         """Return the weights as they are now, as arrays."""
@@ -240,7 +255,10 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     def features(self, support: IntArray, head: int, tails: IntArray) -> npt.NDArray[np.float32]:
         """Return the features of tails, shape (n, number of features)."""
-        return self.index.compute_features(self.table, self._read(support), TailsByHead.of(head, tails))
+        return self._features(self._read(support), head, tails)
+
+    def _features(self, examples: Examples, head: int, tails: IntArray) -> npt.NDArray[np.float32]:
+        return self.index.compute_features(self.table, examples, TailsByHead.of(head, tails))
 
     def _read(self, support: IntArray) -> Examples:
         """Look at examples once for all queries."""
@@ -251,6 +269,24 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         self._index(dataset, 0)
         self._trained, self._module = weights, None
         self._network()  # refuses weights that do not fit
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that answers follow from: triples, tasks and weights."""
+        weights = self._network().state().values()
+        return hash_arrays(self.dataset.content_hash, self.graph.triples_hash, *weights)
+
+    def fit_to_graph(self) -> None:
+        """Fit the weights to the relations of the graph, in about a second; `graph_fitting` says how and why."""
+        network, dataset = self._network(), self.dataset
+
+        def fit() -> list[dict[str, npt.NDArray]]:
+            rng = np.random.default_rng(FITTING_SEED)
+            others = sample_relations(self.graph, rng, without=[task.name for task in dataset.train])
+            return [{"values": fit_to_relations(network, self.index, self.table, dataset, others).values}]
+
+        fitted = network.with_values(keep(self.fingerprint, "fitted", self.graph.num_triples, fit)["values"])
+        self._trained, self._module = TrainedWeights.of(fitted.state(), None, "the fitted weights"), None
+        self.clear_cache()
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name what speaks for and against a tail, each kind of evidence once; the weights add up to the score."""

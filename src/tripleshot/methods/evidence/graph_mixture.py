@@ -84,7 +84,7 @@ class GraphMixture:
 
     def start_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the network of another run, and what features usually are there."""
-        self.parts[0].start_from(start)
+        self.parts[0].take_network(start)
         for part in self.parts[1:]:
             part.share_network(self.module)
 

@@ -5,7 +5,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Self
 
@@ -15,6 +15,8 @@ import numpy.typing as npt
 from tripleshot.errors import InputError
 
 Array = npt.NDArray[np.float32]
+Layers = tuple[Array, Array, Array]
+"""The first layer, its bias and the second layer: shapes (width, number of features), (width,) and (width,)."""
 
 FAR = 6.0  # deviations, beyond which the tail of the normal distribution is below 1e-9
 NUM_POINTS = 8193  # in which it is known; a straight line between two of them is off by 2e-8 at most
@@ -64,6 +66,33 @@ class NetworkWeights:
         bias = self.bias - weights @ self.mean
         return weights, bias.astype(np.float32)
 
+    @property
+    def values(self) -> Array:
+        """All that is learned, as one row of numbers."""
+        return np.concatenate([layer.ravel() for layer in (self.hidden, self.bias, self.out)])
+
+    def with_values(self, values: npt.NDArray[np.floating]) -> Self:
+        """Return the same network with other `values`."""
+        hidden, bias, out = np.split(values.astype(np.float32), np.cumsum([self.hidden.size, self.bias.size]))
+        return replace(self, hidden=hidden.reshape(self.hidden.shape), bias=bias, out=out)
+
+    def gradient(self, by_layers: Layers) -> Array:
+        """Return the gradient by `values`, given that by the layers as they apply to features as they are."""
+        by_weights, by_bias, by_out = by_layers
+        scale = np.where(self.left_out, np.float32(0), 1 / self.deviation)
+        by_hidden = (by_weights - np.outer(by_bias, self.mean)) * scale
+        return np.concatenate([by_hidden.ravel(), by_bias, by_out])
+
+    def state(self) -> dict[str, Array]:
+        """Return the weights by the names that `FeatureScorer` gives them."""
+        return {
+            "mean": self.mean,
+            "deviation": self.deviation,
+            "hidden.weight": self.hidden,
+            "hidden.bias": self.bias,
+            "out.weight": self.out[None],
+        }
+
     def score(self, features: Array) -> Array:
         """Score pairs by their features, shape (n, num_features): shape (n,)."""
         weights, bias = self.first_layer()
@@ -93,7 +122,17 @@ class NetworkWeights:
 def gelu(values: Array) -> Array:
     """Return x * Phi(x) of each number x, where Phi is the normal distribution."""
     sizes = np.abs(values)
-    return np.maximum(values, 0) - sizes * np.interp(sizes, *_normal_tail(), right=0.0).astype(np.float32)
+    return np.maximum(values, 0) - sizes * _beyond(sizes)
+
+
+def normal_distribution(values: Array) -> Array:
+    """Return Phi(x) of each number x: how likely a normal variable is to be below it."""
+    beyond = _beyond(np.abs(values))
+    return np.where(values < 0, beyond, 1 - beyond)
+
+
+def _beyond(sizes: Array) -> Array:
+    return np.interp(sizes, *_normal_tail(), right=0.0).astype(np.float32)
 
 
 @cache

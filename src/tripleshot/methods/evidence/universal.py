@@ -1,7 +1,8 @@
 """`universal`: `evidence-net` with the weights that come with the package, for any graph, without training.
 
 The network knows no names: it weighs kinds of evidence. Trained on many graphs at once, it serves one that it has never
-seen. The card beside the weights says which graphs went in, and how it was measured.
+seen, and takes about a second to fit itself to it. The card beside the weights says which graphs went in, and how it
+was measured.
 """
 
 import json
@@ -31,22 +32,46 @@ def universal_weights() -> TrainedWeights:
 
 @dataclass
 class Universal:
-    """The network of `evidence-net` as it comes with the package."""
+    """The network of `evidence-net` as it comes with the package, fitted to the graph that it is asked about.
+
+    Attributes:
+        train_edges: show the triples of train tasks as edges, too.
+        fitted: fit the weights to the relations of the graph; otherwise they stay as they come.
+        network: that answers, once there is a graph.
+    """
 
     train_edges: bool = True
-    graph: KnowledgeGraph = field(init=False, repr=False)
-    _network: EvidenceNet = field(init=False, repr=False)
+    fitted: bool = True
+    network: EvidenceNet = field(init=False, repr=False)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether there is a graph yet."""
+        return hasattr(self, "network")
+
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """The graph that it looks at."""
+        return self.network.graph
 
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
-        """Index a dataset's graph."""
-        self._network = EvidenceNet(replace(universal_settings(), train_edges=self.train_edges))
-        self._network.restore(dataset, universal_weights())
-        self.graph = self._network.graph
+        """Index a dataset's graph, and fit the weights to it."""
+        self.network = EvidenceNet(replace(universal_settings(), train_edges=self.train_edges))
+        self.network.restore(dataset, universal_weights())
+        if self.fitted:
+            self.network.fit_to_graph()
+
+    def on(self, dataset: FewShotDataset) -> "Universal":
+        """Return the same weights on a graph that has changed a little."""
+        other = Universal(self.train_edges, self.fitted)
+        other.network = EvidenceNet(self.network.settings)
+        other.network.restore(dataset, TrainedWeights.of(self.network.state(), None, "the fitted weights"))
+        return other
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by what speaks for each."""
-        return self._network.score(support, head, tails)
+        return self.network.score(support, head, tails)
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name what speaks for and against a tail, the weightiest first; the weights add up to the score."""
-        return self._network.explain(support, head, tail)
+        return self.network.explain(support, head, tail)

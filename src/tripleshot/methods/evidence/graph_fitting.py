@@ -1,0 +1,91 @@
+"""Weights that serve any graph, fitted to one of them in about a second, before its first answer.
+
+Graphs differ in what counts: a common neighbor says much where there are few edges, and nothing where everybody is
+joined to everybody. The relations of a graph say what counts there. Each is asked about as if it were new, with its
+edges hidden, and the weights follow for a few steps from where they are. A graph with few relations says little, so
+there are fewer steps, and none where there are hardly any. What is drawn depends on the graph and the seed alone, and
+so do the weights.
+"""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from tripleshot.arrays import FloatArray
+from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.episodes import Episode, EpisodeSampler
+from tripleshot.datasets.own_relations import MIN_RELATIONS
+from tripleshot.methods.evidence.evidence_index import EvidenceIndex
+from tripleshot.methods.evidence.features import FeatureTable
+from tripleshot.methods.evidence.native.network import learn
+from tripleshot.methods.evidence.network_weights import Array, NetworkWeights
+from tripleshot.methods.evidence.plain_learning import learn_plainly
+
+MAX_STEPS, STEPS_PER_RELATION = 150, 10
+EPISODES, QUERIES, NEGATIVES = 8, 8, 128  # of a step, of an episode, of a query
+MAX_SHOTS = 10
+AMONG_ALL = 0.3  # share of episodes whose wrong answers are any entities
+RATE, WARMUP, LAST_RATE = 3e-3, 10, 0.05  # the learning rate, steps that it rises over, and the share of it at the end
+MOMENTUM, SMOOTHING, CLIP, TINY = 0.9, 0.999, 5.0, 1e-8
+MAX_THREADS = 4
+
+
+def fit_to_relations(
+    network: NetworkWeights,
+    index: EvidenceIndex,
+    table: FeatureTable,
+    dataset: FewShotDataset,
+    background: Sequence[Task],
+    seed: int = 0,
+) -> NetworkWeights:
+    """Return the weights, fitted to the train tasks of a dataset and to relations of its graph, half to each.
+
+    Args:
+        network: where the weights start.
+        index: of the graph.
+        table: the features that the network looks at.
+        dataset: whose graph is indexed; its train tasks are like what will be asked.
+        background: tasks of other relations of the graph.
+        seed: what examples, questions and wrong answers are drawn by.
+    """
+    num_relations = len(dataset.train) + len(background)
+    if num_relations < MIN_RELATIONS:
+        return network
+    steps = min(MAX_STEPS, STEPS_PER_RELATION * num_relations)
+    sampler = EpisodeSampler(dataset, 1, QUERIES, NEGATIVES, "in-train", background=background)
+    rng, threads = np.random.default_rng(seed), min(MAX_THREADS, os.cpu_count() or 1)
+    optimizer = _Adam()
+    for step in range(steps):
+        episodes = [_draw(sampler, rng) for _ in range(EPISODES)]
+        features = index.episode_features(table, episodes, threads)
+        offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)
+        layers = *network.first_layer(), network.out
+        if index.kernel is None:
+            _, gradient = learn_plainly(features, layers, offsets)
+        else:
+            _, gradient = learn(features, layers, offsets, threads)
+        rate = RATE * min(1.0, (step + 1) / WARMUP) * max(LAST_RATE, 1 - step / steps)
+        network = network.with_values(network.values - rate * optimizer.direction(network.gradient(gradient)))
+    return network
+
+
+def _draw(sampler: EpisodeSampler, rng: np.random.Generator) -> Episode:
+    """Draw an episode with 1 to ten examples, few more often than many, as the universal weights were trained."""
+    return sampler.draw(rng, int((MAX_SHOTS + 1) ** rng.random()), among_all=rng.random() < AMONG_ALL)
+
+
+class _Adam:
+    """Adam (Kingma and Ba, 2015) with gradients of bounded length."""
+
+    def __init__(self) -> None:
+        self._mean, self._square, self._count = np.zeros(1), np.zeros(1), 0
+
+    def direction(self, gradient: Array) -> FloatArray:
+        """Return what a step subtracts, for a learning rate of one."""
+        bounded = gradient * min(1.0, CLIP / max(float(np.linalg.norm(gradient)), TINY))
+        self._count += 1
+        self._mean = MOMENTUM * self._mean + (1 - MOMENTUM) * bounded
+        self._square = SMOOTHING * self._square + (1 - SMOOTHING) * bounded**2
+        mean, square = self._mean / (1 - MOMENTUM**self._count), self._square / (1 - SMOOTHING**self._count)
+        return mean / (np.sqrt(square) + TINY)

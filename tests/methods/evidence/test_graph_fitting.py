@@ -1,0 +1,114 @@
+"""Weights fitted to a graph serve its relations better than before, and depend on nothing but the graph."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tripleshot as ts
+from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.own_relations import sample_relations
+from tripleshot.methods.evidence.evidence_index import EvidenceIndex
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
+from tripleshot.methods.evidence.features import FeatureTable
+from tripleshot.methods.evidence.graph_fitting import fit_to_relations
+from tripleshot.methods.evidence.network_weights import NetworkWeights
+from tripleshot.methods.evidence.universal import universal_settings, universal_weights
+from tripleshot.methods.trainable import TrainedWeights
+
+
+def kin():
+    """Return a graph of many relations between the same few people, each of which follows from any two others."""
+    steps = [1, 2, 3, 5, 8, 13, 21, 34]
+    triples = [(f"p{n}", f"relation {step}", f"p{(n + step) % 40}") for step in steps for n in range(40)]
+    return FewShotDataset("kin", ts.read_graph(triples), (), (), ())
+
+
+def untrained(dataset, scale=1.0):
+    """Return the universal network on a graph, what it adds up at the end multiplied by a number."""
+    network, weights = EvidenceNet(universal_settings()), dict(universal_weights().arrays)
+    weights["out.weight"] = weights["out.weight"] * np.float32(scale)
+    network.restore(dataset, TrainedWeights.of(weights, None, "the test"))
+    return network
+
+
+def first_answers(network):
+    """Return how often the first of all entities is right, for each relation of the graph as if it were new."""
+    right = []
+    for task in sample_relations(network.graph, np.random.default_rng(1)):
+        score = network.scorer_without(task.name, task.pairs[:3].astype(np.int64))
+        for head, tail in task.pairs[3:13].tolist():
+            right.append(int(np.argmax(score(head, np.arange(network.graph.num_entities)))) == tail)
+    return np.mean(right)
+
+
+def test_a_graph_teaches_what_counts_there():
+    network = untrained(kin(), scale=-0.1)
+    before = first_answers(network)
+    network.fit_to_graph()
+    assert first_answers(network) > before + 0.2
+
+
+def test_what_serves_a_graph_already_serves_it_still():
+    network = untrained(kin())
+    network.fit_to_graph()
+    assert first_answers(network) == 1.0
+
+
+def test_fitting_twice_gives_the_same_weights():
+    first, second = untrained(kin()), untrained(kin())
+    first.fit_to_graph()
+    second.fit_to_graph()
+    assert first.fingerprint() == second.fingerprint() != untrained(kin()).fingerprint()
+
+
+def fitted(dataset, index, **about):
+    table, start = FeatureTable(), universal_weights().arrays
+    network = NetworkWeights.of(start, len(start["hidden.bias"]), np.zeros(len(table), bool), "the start")
+    background = sample_relations(dataset.graph, np.random.default_rng(0), max_relations=6)
+    return network, fit_to_relations(network, index, table, dataset, background, **about)
+
+
+def test_arrays_alone_lead_to_the_same_weights():
+    dataset = kin()
+    native, plain = (EvidenceIndex(dataset.graph, native=is_native) for is_native in (True, False))
+    start, one = fitted(dataset, native)
+    _, other = fitted(dataset, plain)
+    assert np.abs(one.values - start.values).max() > 0.01
+    np.testing.assert_allclose(one.values, other.values, atol=0.01)
+
+
+@pytest.mark.parametrize("num_relations", [0, 1, 4])
+def test_a_graph_with_hardly_any_relation_to_learn_from_leaves_the_weights_alone(num_relations):
+    triples = [(f"a{n}", f"r{relation}", f"b{n % 3}") for relation in range(num_relations) for n in range(9)]
+    few = FewShotDataset("few", ts.read_graph([*triples, ("a", "r", "b")]), (), (), ())
+    network = untrained(few)
+    before = network.fingerprint()
+    network.fit_to_graph()
+    assert network.fingerprint() == before
+
+
+def test_valid_and_test_tasks_are_never_looked_at(tiny):
+    fingerprints = []
+    for dataset in (tiny, replace(tiny, valid=tiny.valid[:1], test=())):
+        network = untrained(dataset)
+        network.fit_to_graph()
+        fingerprints.append({name: np.asarray(value).tobytes() for name, value in network.state().items()})
+    assert fingerprints[0] == fingerprints[1]
+
+
+@pytest.mark.parametrize("relation", ["relation 3", "relation 34"])
+def test_a_hidden_relation_is_not_seen(relation):
+    whole = kin()
+    without = ts.read_graph([triple for triple in whole.graph.triples() if triple[1] != relation])
+    task = next(task for task in sample_relations(whole.graph, np.random.default_rng(0)) if task.name == relation)
+    names = whole.graph.entities.names.to_pylist()
+    same = {name: without.entities.id(name) for name in names}
+    support = task.pairs[:3].astype(np.int64)
+    turned = np.array([[same[names[entity]] for entity in pair] for pair in support.tolist()])
+    hiding = untrained(whole).scorer_without(relation, support)
+    lacking = untrained(FewShotDataset("without", without, (), (), ()))
+    tails = np.arange(len(names))
+    found = hiding(int(task.pairs[5, 0]), tails)
+    right = lacking.score(turned, same[names[task.pairs[5, 0]]], np.array([same[name] for name in names]))
+    np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-4)
