@@ -52,7 +52,7 @@ def ask_command(
     data: str | None = None,
     device: str = "cpu",
 ) -> None:
-    """Answer questions about a relation from a few examples of it. Nothing is trained.
+    """Answer questions about a relation from a few examples of it, without training.
 
     On which sea does Baku lie? A graph in a file, and examples of a relation that it does not have:
 
