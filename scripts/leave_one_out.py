@@ -182,9 +182,12 @@ def in_bins(said: Any, right: Any, weight: Any) -> list[list[float]]:  # noqa: A
 
 
 def describe_short(method: Any, dataset: FewShotDataset, spec: EvaluationSpec, label: str) -> dict[str, Any]:  # noqa: ANN401
-    """Return a result without other rules for ties and without the long tail."""
+    """Return a result without other rules for ties and without the long tail, and relations with four digits."""
     result = describe(evaluate(method, dataset, spec.shots), dataset, spec)
     kept = {name: value for name, value in result.items() if name not in ("ties", "long_tail")}
+    kept["relations"] = {
+        name: {key: round(value, 4) for key, value in one.items()} for name, one in kept["relations"].items()
+    }
     return {"label": label, "train_edges": spec.config["train_edges"] if spec.config else True, **kept}
 
 
