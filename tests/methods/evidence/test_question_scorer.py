@@ -1,5 +1,9 @@
 """Scores that are added up from parts."""
 
+import gc
+import inspect
+import weakref
+
 import numpy as np
 import pytest
 import torch
@@ -52,3 +56,18 @@ def test_changed_weights_are_seen_once_the_cache_is_cleared(tiny):
         method.module.out.weight.mul_(2)
     method.clear_cache()
     np.testing.assert_allclose(method.score(*asked), 2 * before, rtol=1e-5)
+
+
+@needs_compiler
+def test_a_scorer_that_nobody_asks_any_more_goes_at_once(tiny):
+    method = prepared(tiny)
+    score = method.scorer_without(tiny.graph.relations.name(0), tiny.test[0].support(3))
+    score(0, np.arange(5))
+    assert inspect.ismethod(score)
+    scorer = weakref.ref(score.__self__)
+    gc.disable()
+    try:
+        del score
+        assert scorer() is None
+    finally:
+        gc.enable()

@@ -4,6 +4,7 @@ The first layer of the network is linear in the features. What the tail and the 
 what the head says once per head, and only tails that something joins to the head have features of the pair.
 """
 
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
@@ -40,7 +41,8 @@ class QuestionScorer:
         self.columns = {scope: table.columns_in(scope) for scope in get_args(Scope)}
         self.weights = {scope: np.ascontiguousarray(weights[:, columns].T) for scope, columns in self.columns.items()}
         self.pair_features = kernel.prepare(tuple(table.features[column] for column in self.columns["pair"]))
-        self.tails = EntityCache(index.graph.num_entities, self._encode_tails)
+        encoder = _TailEncoder(index, kernel, table, examples, self.columns["tail"], self.weights["tail"])
+        self.tails = EntityCache(index.graph.num_entities, encoder.encode)
 
     def score(self, head: int, tails: IntArray) -> FloatArray:
         """Return the scores of tails, shape (n,)."""
@@ -64,14 +66,26 @@ class QuestionScorer:
             self.out,
         )
 
-    def _encode_tails(self, tails: IntArray) -> npt.NDArray[np.float32]:
+
+@dataclass(frozen=True, eq=False)
+class _TailEncoder:
+    """What the tail and the examples say; it does not know its scorer, so that both go as soon as nobody asks."""
+
+    index: EvidenceIndex
+    kernel: EvidenceKernel
+    table: FeatureTable
+    examples: Examples
+    columns: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float32]
+
+    def encode(self, tails: IntArray) -> npt.NDArray[np.float32]:
         """Return what the first layer says of tails, their degrees and what they share: shape (n, width + 1 + K)."""
         likeness = self.index.tail_likeness(self.examples, tails)
         nobody = Likeness.nothing(1, len(self.examples.support))
         evidence = AskedEvidence(
             self.examples, TailsByHead.of(NOBODY, tails), Joins.nothing(len(tails)), nobody, likeness
         )
-        features = self.kernel.compute_features(self.table, evidence)[:, self.columns["tail"]]
-        said = np.einsum("nf,fw->nw", features, self.weights["tail"])  # to the bit the same among any other tails
+        features = self.kernel.compute_features(self.table, evidence)[:, self.columns]
+        said = np.einsum("nf,fw->nw", features, self.weights)  # to the bit the same among any other tails
         columns = [said, likeness.degrees, likeness.shared.T]
         return np.column_stack(columns).astype(np.float32)
