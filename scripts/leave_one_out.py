@@ -1,7 +1,7 @@
 """Measure how well one network serves a graph that it has never seen: each graph is left out of training in turn.
 
 For every graph, with one example and with five: the network trained on all other graphs and that trained on
-everything, as they are and fitted to the graph in a second, the network trained on that graph alone, and the methods
+everything, as they are and fitted to the graph, the network trained on that graph alone, and the methods
 that count `evidence` and links; all of them see the triples of train tasks as edges. Where published figures go
 without these edges, both ways are measured. How far confidence can be trusted is measured on the graph that was left
 out, asked as a user asks. Trainings are resumed or reused; results are written as one line per graph, number of

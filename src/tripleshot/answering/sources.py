@@ -23,12 +23,11 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.methods import create_method, find_method
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
+from tripleshot.methods.evidence.graph_fitting import MAX_THREADS
 from tripleshot.methods.evidence.universal import Universal
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import UNIVERSAL, TrainableMethod, TrainedNames, TrainedWeights
 from tripleshot.training.runs import CONFIG
-
-MAX_THREADS = 4
 
 
 def is_run(source: str | PathLike[str]) -> bool:

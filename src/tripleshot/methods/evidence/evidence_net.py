@@ -276,7 +276,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         return hash_arrays(self.dataset.content_hash, self.graph.triples_hash, *weights)
 
     def fit_to_graph(self) -> None:
-        """Fit the weights to the relations of the graph, in about a second; `graph_fitting` says how and why."""
+        """Fit the weights to the relations of the graph, within seconds; `graph_fitting` says how and why."""
         network, dataset = self._network(), self.dataset
 
         def fit() -> list[dict[str, npt.NDArray]]:

@@ -1,4 +1,4 @@
-"""Weights that serve any graph, fitted to one of them in about a second, before its first answer.
+"""Weights that serve any graph, fitted to one of them within seconds, before its first answer.
 
 Graphs differ in what counts: a common neighbor says much where there are few edges, and nothing where everybody is
 joined to everybody. The relations of a graph say what counts there. Each is asked about as if it were new, with its

@@ -1,7 +1,7 @@
 """`universal`: `evidence-net` with the weights that come with the package, for any graph, without training.
 
 The network knows no names: it weighs kinds of evidence. Trained on many graphs at once, it serves one that it has never
-seen, and takes about a second to fit itself to it. The card beside the weights says which graphs went in, and how it
+seen, and takes seconds to fit itself to it. The card beside the weights says which graphs went in, and how it
 was measured.
 """
 
