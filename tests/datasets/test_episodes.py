@@ -68,6 +68,14 @@ def test_nothing_to_train_on_is_one_clear_error(tiny):
         EpisodeSampler(replace(tiny, train=()), shots=3, num_queries=8)
 
 
+def test_mixed_episodes_have_one_example_to_many(tiny):
+    sampler, rng = EpisodeSampler(tiny, 1, 2, 3), np.random.default_rng(0)
+    drawn = [sampler.draw_mixed(rng, 3, 0.5) for _ in range(60)]
+    assert {len(episode.support) for episode in drawn} == {1, 2, 3}
+    assert len({episode.weight for episode in drawn if episode.task == 0}) == 2
+    assert {len(sampler.draw_mixed(rng, 0, 0.0).support) for _ in range(9)} == {1}
+
+
 def test_wrong_answers_stand_for_all_candidates(tiny):
     _, episodes = draw_episodes(tiny, count=5, num_negatives=4)
     for episode in episodes:

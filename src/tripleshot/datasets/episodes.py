@@ -103,6 +103,15 @@ class EpisodeSampler:
             hidden=HiddenEdges.of(int(pool.hidden.relations[task])),
         )
 
+    def draw_mixed(self, rng: np.random.Generator, max_shots: int, among_all_share: float) -> Episode:
+        """Draw an episode with 1 to `max_shots` examples, or with K if that is 0.
+
+        The logarithm of a mixed number of examples is uniform: 1 to 2 is as far as 5 to 10. A share of the episodes has
+        wrong answers among all entities.
+        """
+        shots = int((max_shots + 1) ** rng.random()) if max_shots else None
+        return self.draw(rng, shots, among_all=bool(among_all_share) and rng.random() < among_all_share)
+
 
 @dataclass(frozen=True, eq=False)
 class TaskBatch:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tripleshot as ts
-from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.own_relations import sample_relations
+from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import FeatureTable
@@ -83,6 +83,15 @@ def test_a_graph_with_hardly_any_relation_to_learn_from_leaves_the_weights_alone
     triples = [(f"a{n}", f"r{relation}", f"b{n % 3}") for relation in range(num_relations) for n in range(9)]
     few = FewShotDataset("few", ts.read_graph([*triples, ("a", "r", "b")]), (), (), ())
     network = untrained(few)
+    before = network.fingerprint()
+    network.fit_to_graph()
+    assert network.fingerprint() == before
+
+
+def test_train_tasks_of_one_pair_are_nothing_to_learn_from():
+    graph = ts.read_graph([("a", "r", "b"), ("c", "s", "d")])
+    tasks = tuple(Task.of(f"task {number}", np.array([[0, 1]]), np.array([[0, 1]])) for number in range(MIN_RELATIONS))
+    network = untrained(FewShotDataset("one pair each", graph, tasks, (), ()))
     before = network.fingerprint()
     network.fit_to_graph()
     assert network.fingerprint() == before

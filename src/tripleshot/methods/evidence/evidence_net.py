@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray, IntArray, hash_arrays
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.datasets.episodes import Episode, EpisodeSampler
+from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.datasets.own_relations import sample_relations
 from tripleshot.datasets.task_pool import Regime
 from tripleshot.graph.hidden_edges import HiddenEdges
@@ -193,16 +193,11 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         """
         import torch
 
-        episodes = [self._draw_episode(rng) for _ in range(num_relations)]
+        mixed = self.settings.max_shots, self.settings.among_all_share
+        episodes = [self._sampler.draw_mixed(rng, *mixed) for _ in range(num_relations)]
         features = self.index.episode_features(self.table, episodes, torch.get_num_threads())
         weights = torch.tensor([episode.weight for episode in episodes], device=self.device)
         return torch.from_numpy(features).to(self.device), weights
-
-    def _draw_episode(self, rng: np.random.Generator) -> Episode:
-        """Draw an episode. The logarithm of a mixed number of examples is uniform: 1 to 2 is as far as 5 to 10."""
-        most, share = self.settings.max_shots, self.settings.among_all_share
-        shots = int((most + 1) ** rng.random()) if most else self.shots
-        return self._sampler.draw(rng, shots, among_all=bool(share) and rng.random() < share)
 
     def _losses(self, step: int, rng: np.random.Generator) -> Losses:
         """Tell true tails from wrong ones."""

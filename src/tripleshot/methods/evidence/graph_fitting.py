@@ -14,7 +14,7 @@ import numpy as np
 
 from tripleshot.arrays import FloatArray
 from tripleshot.datasets.dataset import FewShotDataset, Task
-from tripleshot.datasets.episodes import Episode, EpisodeSampler
+from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.datasets.own_relations import MIN_RELATIONS
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
@@ -49,7 +49,7 @@ def fit_to_relations(
         background: tasks of other relations of the graph.
         seed: what examples, questions and wrong answers are drawn by.
     """
-    num_relations = len(dataset.train) + len(background)
+    num_relations = sum(len(task.pairs) > 1 for task in (*dataset.train, *background))
     if num_relations < MIN_RELATIONS:
         return network
     steps = min(MAX_STEPS, STEPS_PER_RELATION * num_relations)
@@ -57,7 +57,7 @@ def fit_to_relations(
     rng, threads = np.random.default_rng(seed), min(MAX_THREADS, os.cpu_count() or 1)
     optimizer = _Adam()
     for step in range(steps):
-        episodes = [_draw(sampler, rng) for _ in range(EPISODES)]
+        episodes = [sampler.draw_mixed(rng, MAX_SHOTS, AMONG_ALL) for _ in range(EPISODES)]
         features = index.episode_features(table, episodes, threads)
         offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)
         layers = *network.first_layer(), network.out
@@ -68,11 +68,6 @@ def fit_to_relations(
         rate = RATE * min(1.0, (step + 1) / WARMUP) * max(LAST_RATE, 1 - step / steps)
         network = network.with_values(network.values - rate * optimizer.direction(network.gradient(gradient)))
     return network
-
-
-def _draw(sampler: EpisodeSampler, rng: np.random.Generator) -> Episode:
-    """Draw an episode with 1 to ten examples, few more often than many, as the universal weights were trained."""
-    return sampler.draw(rng, int((MAX_SHOTS + 1) ** rng.random()), among_all=rng.random() < AMONG_ALL)
 
 
 class _Adam:
