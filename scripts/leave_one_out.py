@@ -46,6 +46,7 @@ def main(
     *,
     steps: int = 3000,
     target_steps: int = 3000,
+    seeds: int = 3,
     measured: Annotated[list[Path] | None, Parameter(negative=())] = None,
     both_ways: Annotated[list[str] | None, Parameter(negative=())] = None,
     only: str = "",
@@ -64,6 +65,8 @@ def main(
         Of a training on many graphs.
     target_steps
         Of a training on one graph.
+    seeds
+        How often everything is trained.
     measured
         Datasets to rank the test queries of in place of those of the same name in GRAPHS, which hold more tasks out.
     both_ways
@@ -73,17 +76,18 @@ def main(
         that several processes can share them.
     """
     datasets = {path.name: load_dataset(path) for path in sorted(graphs.iterdir())}
-    many = replace(universal(), steps=steps)
     left_out_in_turn = [name for name, dataset in datasets.items() if dataset.test]  # made-up graphs have no test tasks
     chosen = only.split(",") if only else [*left_out_in_turn, "everything"]
-    for name in chosen:
-        left_out = {name}.union(*(group for group in SAME_FACTS if name in group))
-        others = [other for key, other in datasets.items() if key not in left_out]
-        train_many(others, runs / (name if name == "everything" else f"without-{name}"), many)
-        if name in datasets:
-            train_one(datasets[name], runs / f"only-{name}", target_steps)
-        if name in (both_ways or ()):
-            train_one(datasets[name], runs / f"only-{name}-no-edges", target_steps, train_edges=False)
+    for seed in range(seeds):
+        folder, many = runs / f"seed-{seed}", replace(universal(), steps=steps, seed=seed)
+        for name in chosen:
+            left_out = {name}.union(*(group for group in SAME_FACTS if name in group))
+            others = [other for key, other in datasets.items() if key not in left_out]
+            train_many(others, folder / (name if name == "everything" else f"without-{name}"), many)
+            if name in datasets:
+                train_one(datasets[name], folder / f"only-{name}", target_steps, seed)
+            if name in (both_ways or ()):
+                train_one(datasets[name], folder / f"only-{name}-no-edges", target_steps, seed, train_edges=False)
     published = {dataset.name: dataset for dataset in map(load_dataset, measured or ())}
     rows: list[dict[str, Any]] = []
     for name in left_out_in_turn if not only else ():
@@ -114,11 +118,11 @@ def train_many(datasets: Sequence[FewShotDataset], folder: Path, settings: Evide
         train_mixture(datasets, folder, settings, resume=(folder / CHECKPOINT).exists())
 
 
-def train_one(dataset: FewShotDataset, folder: Path, steps: int, train_edges: bool = True) -> None:
+def train_one(dataset: FewShotDataset, folder: Path, steps: int, seed: int, train_edges: bool = True) -> None:
     """Train on one dataset, from scratch and as `tripleshot train` does, but with one to ten examples."""
     if not (folder / LOG).exists():
-        settings = EvidenceNetSettings(max_shots=10, steps=steps, validate_every=steps // 10, train_edges=train_edges)
-        train_run("evidence-net", dataset, 5, folder, settings=asdict(settings))
+        about = {"max_shots": 10, "steps": steps, "validate_every": steps // 10, "train_edges": train_edges, "seed": seed}
+        train_run("evidence-net", dataset, 5, folder, settings=asdict(EvidenceNetSettings(**about)))
 
 
 def measure_plain(dataset: FewShotDataset, name: str, train_edges: bool = True) -> list[dict[str, Any]]:
