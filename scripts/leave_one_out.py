@@ -89,22 +89,23 @@ def main(
             if name in (both_ways or ()):
                 train_one(datasets[name], folder / f"only-{name}-no-edges", target_steps, seed, train_edges=False)
     published = {dataset.name: dataset for dataset in map(load_dataset, measured or ())}
+    folders = [runs / f"seed-{seed}" for seed in range(seeds)]
     rows: list[dict[str, Any]] = []
     for name in left_out_in_turn if not only else ():
         held_out, first = datasets[name], len(rows)
         dataset = published.get(name, held_out)
         for method in ("linked", "evidence"):
             rows += measure_plain(dataset, method)
-        rows += measure_network(dataset, runs / f"only-{name}")
+        rows += measure_networks(dataset, folders, f"only-{name}")
         for run in (f"without-{name}", "everything"):
-            rows += measure_network(dataset, runs / run)
-            rows += measure_network(dataset, runs / run, is_fitted=True)
-        rows[first]["calibration"] = measure_confidence(held_out, runs / f"without-{name}")
+            rows += measure_networks(dataset, folders, run)
+            rows += measure_networks(dataset, folders, run, is_fitted=True)
+        rows[first]["calibration"] = measure_confidence(held_out, folders[0] / f"without-{name}")
         if name in (both_ways or ()):
             for method in ("linked", "evidence"):
                 rows += measure_plain(dataset, method, train_edges=False)
-            rows += measure_network(dataset, runs / f"only-{name}-no-edges")
-            rows += measure_network(dataset, runs / f"without-{name}", train_edges=False, is_fitted=True)
+            rows += measure_networks(dataset, folders, f"only-{name}-no-edges")
+            rows += measure_networks(dataset, folders, f"without-{name}", train_edges=False, is_fitted=True)
         write_json_lines(rows, out)
         found = {
             (row["label"], row["train_edges"], row["shots"]): round(row["micro"]["mrr"], 4) for row in rows[first:]
@@ -121,7 +122,13 @@ def train_many(datasets: Sequence[FewShotDataset], folder: Path, settings: Evide
 def train_one(dataset: FewShotDataset, folder: Path, steps: int, seed: int, train_edges: bool = True) -> None:
     """Train on one dataset, from scratch and as `tripleshot train` does, but with one to ten examples."""
     if not (folder / LOG).exists():
-        about = {"max_shots": 10, "steps": steps, "validate_every": steps // 10, "train_edges": train_edges, "seed": seed}
+        about = {
+            "max_shots": 10,
+            "steps": steps,
+            "validate_every": steps // 10,
+            "train_edges": train_edges,
+            "seed": seed,
+        }
         train_run("evidence-net", dataset, 5, folder, settings=asdict(EvidenceNetSettings(**about)))
 
 
@@ -133,10 +140,22 @@ def measure_plain(dataset: FewShotDataset, name: str, train_edges: bool = True) 
     return [describe_short(method, dataset, spec, name) for spec in specs]
 
 
-def measure_network(
-    dataset: FewShotDataset, run: Path, train_edges: bool | None = None, is_fitted: bool = False
+def measure_networks(
+    dataset: FewShotDataset,
+    folders: Sequence[Path],
+    run: str,
+    train_edges: bool | None = None,
+    is_fitted: bool = False,
 ) -> list[dict[str, Any]]:
-    """Rank the test queries with the network of a run, as it is or fitted to the graph."""
+    """Rank the test queries with the networks of a run in every folder, as they are or fitted to the graph."""
+    by_seed = [measure_network(dataset, folder / run, train_edges, is_fitted) for folder in folders]
+    return [mean_of(rows) for rows in zip(*by_seed, strict=True)]
+
+
+def measure_network(
+    dataset: FewShotDataset, run: Path, train_edges: bool | None, is_fitted: bool
+) -> list[dict[str, Any]]:
+    """Rank the test queries with one network."""
     config = load_config(run)
     settings = config.settings if train_edges is None else {**config.settings, "train_edges": train_edges}
     method = restore(settings, dataset, run, is_fitted)
@@ -144,6 +163,21 @@ def measure_network(
     specs = [EvaluationSpec("evidence-net", shots, "test", config=settings, training=training) for shots in SHOTS]
     label = run.name.split("-")[0] + ("-fitted" if is_fitted else "")
     return [describe_short(method, dataset, spec, label) for spec in specs]
+
+
+def mean_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return results of several seeds as one: the means of all metrics, and the MRR of each seed."""
+    relations = {name: mean_metrics([row["relations"][name] for row in rows], 4) for name in rows[0]["relations"]}
+    means = {name: mean_metrics([row[name] for row in rows]) for name in ("micro", "macro")}
+    return {**rows[0], **means, "relations": relations, "mrr_by_seed": [round(row["micro"]["mrr"], 4) for row in rows]}
+
+
+def mean_metrics(metrics: Sequence[dict[str, float]], digits: int = 6) -> dict[str, float]:
+    """Return the mean of every metric; the number of queries is the same in all."""
+    return {
+        name: value if name == "queries" else round(float(np.mean([one[name] for one in metrics])), digits)
+        for name, value in metrics[0].items()
+    }
 
 
 def restore(settings: dict[str, Any], dataset: FewShotDataset, run: Path, is_fitted: bool) -> EvidenceNet:

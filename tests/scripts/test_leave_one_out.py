@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leave_one_out import in_bins
+from leave_one_out import in_bins, mean_of
 
 
 def test_a_bin_has_its_weight_and_how_much_of_it_is_confidence_and_right():
@@ -13,3 +13,20 @@ def test_a_bin_has_its_weight_and_how_much_of_it_is_confidence_and_right():
     assert bins[0] == pytest.approx([0.25, 0.0125, 0.0])
     assert bins[-1] == pytest.approx([0.75, 0.725, 0.5])
     assert all(row == [0.0, 0.0, 0.0] for row in bins[1:-1])
+
+
+def test_seeds_become_one_row_with_their_means_and_what_each_gave():
+    def row(mrr):
+        metrics = {"mrr": mrr, "hits@1": 0.0}
+        return {
+            "label": "only",
+            "micro": metrics,
+            "macro": metrics,
+            "relations": {"r": {"queries": 7, **metrics}},
+        }
+
+    found = mean_of([row(0.25), row(0.5)])
+    assert found["label"] == "only"
+    assert found["micro"] == found["macro"] == {"mrr": 0.375, "hits@1": 0.0}
+    assert found["relations"]["r"] == {"queries": 7, "mrr": 0.375, "hits@1": 0.0}
+    assert found["mrr_by_seed"] == [0.25, 0.5]

@@ -8,6 +8,8 @@ import pytest
 import tripleshot as ts
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
+from tripleshot.graph import index_files
+from tripleshot.methods.evidence import evidence_net
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import FeatureTable
@@ -60,6 +62,19 @@ def test_fitting_twice_gives_the_same_weights():
     first.fit_to_graph()
     second.fit_to_graph()
     assert first.fingerprint() == second.fingerprint() != untrained(kin()).fingerprint()
+
+
+def test_what_is_kept_of_a_large_graph_is_what_was_fitted(monkeypatch):
+    monkeypatch.setattr(index_files, "MIN_ROWS", 0)
+    first, again = untrained(kin()), untrained(kin())
+    first.fit_to_graph()
+    with monkeypatch.context() as patch:
+        patch.setattr(evidence_net, "fit_to_relations", None)
+        again.fit_to_graph()
+    monkeypatch.undo()
+    never_kept = untrained(kin())
+    never_kept.fit_to_graph()
+    assert first.fingerprint() == again.fingerprint() == never_kept.fingerprint()
 
 
 def fitted(dataset, index, **about):

@@ -42,6 +42,20 @@ def test_scores_are_those_of_the_network_as_it_is_trained(left_out):
         np.testing.assert_allclose(own, trained.detach().numpy(), atol=1e-6)
 
 
+@pytest.mark.parametrize("left_out", [(), (1, 4)])
+def test_what_is_usual_elsewhere_changes_units_but_no_score(left_out):
+    _, network = make_networks(left_out)
+    rng = np.random.default_rng(0)
+    features = (rng.normal(size=(99, NUM_FEATURES)) * np.logspace(-1, 1, NUM_FEATURES) + 2).astype(np.float32)
+    features[:, 3] = 0.5
+    other = network.standardized(features)
+    np.testing.assert_allclose(other.score(features), network.score(features), atol=1e-5)
+    np.testing.assert_allclose(other.mean, features.mean(axis=0))
+    is_varied = np.arange(NUM_FEATURES) != 3
+    np.testing.assert_allclose(other.deviation[is_varied], features.std(axis=0)[is_varied])
+    assert other.deviation[3] == network.deviation[3]
+
+
 def test_contributions_of_groups_add_up_to_the_score():
     module, network = make_networks()
     features, groups = torch.randn(NUM_FEATURES), np.zeros((2, NUM_FEATURES), dtype=bool)

@@ -277,9 +277,11 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         def fit() -> list[dict[str, npt.NDArray]]:
             rng = np.random.default_rng(FITTING_SEED)
             others = sample_relations(self.graph, rng, without=[task.name for task in dataset.train])
-            return [{"values": fit_to_relations(network, self.index, self.table, dataset, others).values}]
+            fitted = fit_to_relations(network, self.index, self.table, dataset, others)
+            return [{"mean": fitted.mean, "deviation": fitted.deviation, "values": fitted.values}]
 
-        fitted = network.with_values(keep(self.fingerprint, "fitted", self.graph.num_triples, fit)["values"])
+        found = keep(self.fingerprint, "fitted-weights", self.graph.num_triples, fit)
+        fitted = replace(network, mean=found["mean"], deviation=found["deviation"]).with_values(found["values"])
         self._trained, self._module = TrainedWeights.of(fitted.state(), None, "the fitted weights"), None
         self.clear_cache()
 

@@ -2,9 +2,10 @@
 
 Graphs differ in what counts: a common neighbor says much where there are few edges, and nothing where everybody is
 joined to everybody. The relations of a graph say what counts there. Each is asked about as if it were new, with its
-edges hidden, and the weights follow for a few steps from where they are. A graph with few relations says little, so
-there are fewer steps, and none where there are hardly any. What is drawn depends on the graph and the seed alone, and
-so do the weights.
+edges hidden, and the weights follow for a few steps from where they are. A step is as long as what is usual on the
+graph makes it: features that hardly differ elsewhere may be what counts here. A graph with few relations says little,
+so there are fewer steps, and none where there are hardly any. What is drawn depends on the graph and the seed alone,
+and so do the weights.
 """
 
 import os
@@ -14,7 +15,7 @@ import numpy as np
 
 from tripleshot.arrays import FloatArray
 from tripleshot.datasets.dataset import FewShotDataset, Task
-from tripleshot.datasets.episodes import EpisodeSampler
+from tripleshot.datasets.episodes import Episode, EpisodeSampler
 from tripleshot.datasets.own_relations import MIN_RELATIONS
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
@@ -24,6 +25,7 @@ from tripleshot.methods.evidence.plain_learning import learn_plainly
 
 MAX_STEPS, STEPS_PER_RELATION = 150, 10
 EPISODES, QUERIES, NEGATIVES = 8, 8, 128  # of a step, of an episode, of a query
+SAMPLED = 8  # steps whose features say what is usual on the graph
 MAX_SHOTS = 10
 AMONG_ALL = 0.3  # share of episodes whose wrong answers are any entities
 RATE, WARMUP, LAST_RATE = 3e-3, 10, 0.05  # the learning rate, steps that it rises over, and the share of it at the end
@@ -55,10 +57,15 @@ def fit_to_relations(
     steps = min(MAX_STEPS, STEPS_PER_RELATION * num_relations)
     sampler = EpisodeSampler(dataset, 1, QUERIES, NEGATIVES, "in-train", background=background)
     rng, threads = np.random.default_rng(seed), min(MAX_THREADS, os.cpu_count() or 1)
+
+    def draw() -> tuple[list[Episode], Array]:
+        episodes = [sampler.draw_mixed(rng, MAX_SHOTS, AMONG_ALL) for _ in range(EPISODES)]
+        return episodes, index.episode_features(table, episodes, threads)
+
+    network = network.standardized(np.concatenate([draw()[1].reshape(-1, len(table)) for _ in range(SAMPLED)]))
     optimizer = _Adam()
     for step in range(steps):
-        episodes = [sampler.draw_mixed(rng, MAX_SHOTS, AMONG_ALL) for _ in range(EPISODES)]
-        features = index.episode_features(table, episodes, threads)
+        episodes, features = draw()
         offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)
         layers = *network.first_layer(), network.out
         if index.kernel is None:

@@ -18,6 +18,7 @@ Array = npt.NDArray[np.float32]
 Layers = tuple[Array, Array, Array]
 """The first layer, its bias and the second layer: shapes (width, number of features), (width,) and (width,)."""
 
+MIN_DEVIATION = 1e-3  # of a feature that says something
 FAR = 6.0  # deviations, beyond which the tail of the normal distribution is below 1e-9
 NUM_POINTS = 8193  # in which it is known; a straight line between two of them is off by 2e-8 at most
 
@@ -65,6 +66,17 @@ class NetworkWeights:
         weights = self.hidden * np.where(self.left_out, np.float32(0), 1 / self.deviation)
         bias = self.bias - weights @ self.mean
         return weights, bias.astype(np.float32)
+
+    def standardized(self, features: Array) -> Self:
+        """Return a network with the same scores that sees features by how unusual they are among the given ones.
+
+        Args:
+            features: shape (n, num_features); one that hardly differs there keeps its deviation.
+        """
+        deviation = features.std(axis=0)
+        deviation = np.where(deviation < MIN_DEVIATION, self.deviation, deviation)
+        mean, (weights, bias) = features.mean(axis=0), self.first_layer()
+        return replace(self, mean=mean, deviation=deviation, hidden=weights * deviation, bias=bias + weights @ mean)
 
     @property
     def values(self) -> Array:
