@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tripleshot.errors import InputError
-from tripleshot.evaluation.calibration import load_calibration
+from tripleshot.evaluation.calibration import CALIBRATION, load_calibration
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.evidence_net import tiny as tiny_settings
 from tripleshot.methods.trainable import WEIGHTS
@@ -39,6 +39,12 @@ def test_the_same_seed_gives_the_same_weights(tiny, other, tmp_path):
         train_mixture([tiny, other], tmp_path / folder, SETTINGS, 3)
     one, two = ((tmp_path / folder / WEIGHTS).read_bytes() for folder in ("one", "two"))
     assert one == two
+
+
+def test_who_only_ranks_does_without_a_calibration(tiny, other, tmp_path):
+    _, calibration = train_mixture([tiny, other], tmp_path, SETTINGS, 3, calibrates=False)
+    assert calibration is None
+    assert not (tmp_path / CALIBRATION).exists()
 
 
 def test_the_last_weights_are_kept(tiny, other, tmp_path):

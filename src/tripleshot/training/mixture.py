@@ -37,6 +37,7 @@ def train_mixture(
     device: str = "cpu",
     resume: bool = False,
     budget: float = 0.0,
+    calibrates: bool = True,
     callback: TrainingCallback | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[GraphMixture, Calibration | None]:
@@ -52,6 +53,7 @@ def train_mixture(
         device: where to compute.
         resume: go on with the run in the folder.
         budget: seconds in place of a number of steps; 0 goes by steps.
+        calibrates: learn how sure to be, too; who only ranks does without.
         callback: is told about every step.
         progress: called with how much of the calibration is done, and how much there is.
     """
@@ -59,7 +61,7 @@ def train_mixture(
     if repeated := [name for place, name in enumerate(names) if name in names[:place]]:
         raise InputError(f"dataset {repeated[0]!r} is given twice")
     content = sha256("".join(dataset.content_hash for dataset in datasets).encode()).hexdigest()
-    watch = Stopwatch(budget, calibrates=True)
+    watch = Stopwatch(budget, calibrates=calibrates)
     if resume:
         found = load_config(folder)
         if found.data_hash != content:
@@ -76,7 +78,7 @@ def train_mixture(
             about = (asdict(settings), shots, "", " + ".join(names), content, command(), commit(), budget)
             save_config(RunConfig("evidence-net", *about), folder)
         run_stages(mixture, stages, None, folder, resume, callback, watch)
-    calibration = fit_calibration(_ask(mixture, progress))
+    calibration = fit_calibration(_ask(mixture, progress)) if calibrates else None
     if calibration is not None:
         save_calibration(calibration, folder)
     return mixture, calibration
