@@ -289,6 +289,16 @@ def test_too_many_candidates_are_refused(predictor):
     assert "candidates" in detail(client.post("/answer", json=QUESTION), 400)
 
 
+def test_types_of_candidates_are_counted_once_each_and_before_they_are_looked_up(client, predictor):
+    once, often = (client.post("/answer", json=QUESTION | {"candidates": ["sea"] * times}) for times in (1, 10_000))
+    assert often.json()["results"] == once.json()["results"]
+    few = Client(create_app(predictor, Limits(max_types=2), None))
+    assert few.post("/answer", json=QUESTION | {"candidates": ["sea", "city"] * 100}).status_code == 200
+    refused = detail(few.post("/answer", json=QUESTION | {"candidates": ["sea", "nothing", "city"]}), 400)
+    assert refused == "types of candidates: 3 are more than the 2 that this server allows"
+    assert "letters of a name" in detail(client.post("/answer", json=QUESTION | {"candidates": ["x" * 1001]}), 400)
+
+
 def test_unknown_addresses_and_methods_are_refused(client):
     assert detail(client.get("/nothing"), 404)
     assert detail(client.get("/answer"), 405)

@@ -1,5 +1,6 @@
 """The application: addresses, what each can answer, the files of the page; and the process that serves it."""
 
+import asyncio
 import logging
 import signal
 import socket
@@ -18,13 +19,14 @@ from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
 from tripleshot.answering.predictor import Predictor
+from tripleshot.answering.steps import in_one_step
 from tripleshot.errors import InputError
 from tripleshot.server import schemas
 from tripleshot.server.errors import add_handlers, documented
 from tripleshot.server.limits import Limits
 from tripleshot.server.middleware import BodyLimit, Metrics, RequestCounter, SafeHeaders, TimeLimit, TokenGuard
 from tripleshot.server.service import Service
-from tripleshot.server.workers import Workers
+from tripleshot.server.workers import Workers, timed
 
 WEB = Path(__file__).parent / "static"
 LOOKUP_WORKERS = 2
@@ -52,10 +54,12 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastA
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        lookup.submit(lambda: service.search("a", 1))  # so that nobody waits for the index of names
+        indexing = asyncio.create_task(lookup.run(in_one_step(lambda: service.search("a", 1))))  # so that nobody waits
         yield
+        indexing.cancel()
         scoring.close()
         lookup.close()
+        await asyncio.gather(indexing, return_exceptions=True)
 
     guards = [Middleware(RequestCounter, metrics), Middleware(SafeHeaders), Middleware(TimeLimit, limits.max_seconds)]
     if token is not None:
@@ -82,28 +86,20 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
     """Add what the token guards."""
     limits = service.limits
     listed = Query(ge=1, le=limits.max_listed)
+    suggesting = asyncio.Lock()  # one search for however many pages are opened at once
+    suggestion: schemas.Suggestion | None = None
 
     @routes.post("/answer", responses=documented(400, 413, 422, 503, 504))
     async def answer(question: schemas.Question) -> schemas.Answers:
         """Rank tails for heads, or heads for tails, given examples of a relation."""
-
-        def work(is_given_up: Callable[[], bool]) -> schemas.Answers:
-            with metrics.scoring.time():
-                return service.answer(question, is_given_up)
-
-        answers = await scoring.run(work)
+        answers = await scoring.run(timed(service.answer(question), metrics.scoring.observe))
         metrics.answers.inc(len(answers.results))
         return answers
 
     @routes.post("/explain", responses=documented(400, 413, 422, 503, 504))
     async def explain(request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """Say what carried an answer."""
-
-        def work(_: Callable[[], bool]) -> schemas.ExplainResponse:
-            with metrics.scoring.time():
-                return service.explain(request)
-
-        return await scoring.run(work)
+        return await scoring.run(timed(service.explain(request), metrics.scoring.observe))
 
     @routes.get("/entities", responses=documented(422, 503, 504))
     async def entities(
@@ -113,17 +109,20 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
         limit: Annotated[int, listed] = 10,
     ) -> schemas.FoundEntities:
         """Find entities by name."""
-        return await lookup.run(lambda _: service.search(q, limit))
+        return await lookup.run(in_one_step(lambda: service.search(q, limit)))
 
     @routes.get("/entity/{entity_id}/neighbors", responses=documented(404, 422, 503, 504))
     async def neighbors(entity_id: int, limit: Annotated[int, listed] = 50) -> schemas.Neighbors:
         """List the edges of an entity, both directions."""
-        return await lookup.run(lambda _: service.neighbors(entity_id, limit))
+        return await lookup.run(in_one_step(lambda: service.neighbors(entity_id, limit)))
 
     @routes.get("/example", responses=documented(503, 504))
     async def example() -> schemas.Suggestion:
         """Offer a question to try, one whose first answer is right."""
-        return await scoring.run(service.suggest)
+        nonlocal suggestion
+        async with suggesting:
+            suggestion = suggestion or await scoring.run(service.suggest())
+        return suggestion
 
     @routes.get("/about")
     async def about() -> schemas.About:

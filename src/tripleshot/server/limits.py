@@ -13,6 +13,7 @@ class Limits:
         max_body: bytes of a request.
         max_examples: examples of a relation.
         max_heads: heads asked about at once.
+        max_types: different types that candidates are chosen by.
         max_candidates: tails scored for a head.
         max_top: answers for a head.
         max_text: letters of a name or label.
@@ -25,6 +26,7 @@ class Limits:
     max_body: int = 1_000_000
     max_examples: int = 100
     max_heads: int = 100
+    max_types: int = 1000
     max_candidates: int = 1_000_000
     max_top: int = 100
     max_text: int = 1000
