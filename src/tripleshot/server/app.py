@@ -6,9 +6,10 @@ import signal
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, cast
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Query, Request, Response, Security
@@ -22,6 +23,7 @@ from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.steps import in_one_step
 from tripleshot.errors import InputError
 from tripleshot.server import schemas
+from tripleshot.server.connections import EXTRA_SECONDS, Connection
 from tripleshot.server.errors import add_handlers, documented
 from tripleshot.server.limits import Limits
 from tripleshot.server.middleware import BodyLimit, Metrics, RequestCounter, SafeHeaders, TimeLimit, TokenGuard
@@ -30,8 +32,7 @@ from tripleshot.server.workers import Workers, timed
 
 WEB = Path(__file__).parent / "static"
 LOOKUP_WORKERS = 2
-EXTRA_SECONDS = 5  # beyond the longest request, before open connections are cut
-MAX_CONNECTIONS = 1000
+BACKLOG = 256  # connections that the system holds until they are accepted, all at once
 
 logger = logging.getLogger(__name__)
 
@@ -161,7 +162,9 @@ def add_page(app: FastAPI) -> None:
 def open_socket(host: str, port: int) -> socket.socket:
     """Take a port, which nobody can connect to before `serve` listens on it; 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened = socket.socket(
+        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # asyncio disables Nagle's delay only if told
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
@@ -185,25 +188,30 @@ class Server(uvicorn.Server):
         self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
 
+def configure(app: FastAPI, limits: Limits) -> uvicorn.Config:
+    """Tell uvicorn how to serve an application: with our own connections, and no more of its headers than needed."""
+    return uvicorn.Config(
+        app,
+        http=cast("type[asyncio.Protocol]", partial(Connection, limits)),
+        log_level=logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING,
+        access_log=logger.isEnabledFor(logging.DEBUG),
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=int(limits.max_seconds) + EXTRA_SECONDS,
+        backlog=BACKLOG,
+    )
+
+
 def serve(app: FastAPI, opened: socket.socket, limits: Limits, announce: Callable[[str], None]) -> None:
     """Serve; on SIGTERM or Ctrl-C, finish the requests that have begun and return.
 
     Args:
         app: what answers.
         opened: from `open_socket`.
-        limits: how long a request may take.
+        limits: how long a request may take, and how many connections may be open.
         announce: is told the address once it can be reached.
     """
-    config = uvicorn.Config(
-        app,
-        log_level=logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING,
-        access_log=logger.isEnabledFor(logging.DEBUG),
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=int(limits.max_seconds) + EXTRA_SECONDS,
-        limit_concurrency=MAX_CONNECTIONS,
-    )
-    server = Server(config, announce)
+    server = Server(configure(app, limits), announce)
 
     def stop(_: int, __: FrameType | None) -> None:
         server.should_exit = True  # uvicorn raises the signal again when it is done; this lets it end well

@@ -21,6 +21,9 @@ class Limits:
         max_seconds: for a request; it is given up afterwards.
         max_waiting: requests that wait for a free worker; more are turned away.
         workers: requests that are answered at the same time.
+        max_connections: open at once; one more takes the place of the one that has been silent longest.
+        max_per_address: open at once from one address, likewise; all that come through a proxy have its address.
+        header_seconds: for the headers of a request to arrive.
     """
 
     max_body: int = 1_000_000
@@ -34,6 +37,9 @@ class Limits:
     max_seconds: float = 30.0
     max_waiting: int = 64
     workers: int = 2
+    max_connections: int = 512
+    max_per_address: int = 128
+    header_seconds: float = 10.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -95,8 +95,10 @@ class TimeLimit:
             async with clock:
                 return await self.app(scope, receive, send_some)
         except TimeoutError:
-            if has_begun or not clock.expired():
+            if not clock.expired():
                 raise
+            if has_begun:  # nothing else can be said any more; the connection ends with half an answer
+                return None
         return await problem(504, f"given up after {self.max_seconds:g} seconds")(scope, receive, send)
 
 
