@@ -194,6 +194,8 @@ def test_neighbors_are_listed_in_both_directions(client, predictor):
     assert page["degree"] == len(page["neighbors"])
     assert {edge["relation"]["is_inverse"] for edge in page["neighbors"]} == {True, False}
     assert "unknown entity #99999999" in detail(client.get("/entity/99999999/neighbors"), 404)
+    for text in ("007", "+7", "7.0", "1_0", "-1", "%207"):
+        assert "an id is a number without sign" in detail(client.get(f"/entity/{text}/neighbors"), 422)
     assert len(client.get(f"/entity/{country}/neighbors?limit=1").json()["neighbors"]) == 1
 
 

@@ -24,7 +24,7 @@ PATIENCE = 20  # seconds, after which a test fails
 def serving(predictor: Predictor, limits: Limits) -> Generator[tuple[str, int]]:
     """Serve from a thread of this process; give the address."""
     with serving_from_here(predictor, limits) as server:
-        yield server.servers[0].sockets[0].getsockname()
+        yield address_of(server)
 
 
 @contextmanager
@@ -46,6 +46,17 @@ def connect(address: tuple[str, int], source: str = "127.0.0.1") -> socket.socke
     opened = socket.create_connection(address, PATIENCE, source_address=(source, 0))
     opened.settimeout(PATIENCE)
     return opened
+
+
+def trickle(opened: socket.socket) -> None:
+    """Send a byte soon, and another, and never all of them."""
+    for _ in range(1000):
+        opened.sendall(b"x")
+        time.sleep(0.02)
+
+
+def address_of(server: uvicorn.Server) -> tuple[str, int]:
+    return server.servers[0].sockets[0].getsockname()
 
 
 def is_cut(opened: socket.socket) -> bool:
@@ -103,31 +114,28 @@ def test_headers_that_do_not_become_whole_in_time_end_the_connection(predictor, 
         if beginning == HEALTH:  # and the next request on the same connection is never sent whole
             assert opened.recv(1000)
         with pytest.raises(OSError, match=r"reset|pipe"):
-            for _ in range(1000):  # each byte comes soon, but all of them never
-                opened.sendall(b"x")
-                time.sleep(0.02)
+            trickle(opened)
 
 
 def test_an_answer_that_is_not_read_ends_the_connection(predictor, monkeypatch):
     monkeypatch.setattr("tripleshot.server.connections.EXTRA_SECONDS", 0.1)
-    with serving_from_here(predictor, Limits(max_seconds=0.5)) as server:
-        with connect(server.servers[0].sockets[0].getsockname()) as opened:
-            opened.sendall(b"GET /cytoscape/cytoscape.min.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40)
-            assert opened.recv(1)
-            end = time.monotonic() + PATIENCE
-            while server.server_state.connections:
-                assert time.monotonic() < end
-                time.sleep(0.02)
+    limits = Limits(max_seconds=0.5)
+    with serving_from_here(predictor, limits) as server, connect(address_of(server)) as opened:
+        opened.sendall(b"GET /cytoscape/cytoscape.min.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40)
+        assert opened.recv(1)
+        end = time.monotonic() + PATIENCE
+        while server.server_state.connections:
+            assert time.monotonic() < end
+            time.sleep(0.02)
 
 
 def test_parts_of_an_answer_do_not_wait_for_each_other_on_a_kept_connection(predictor):
-    with serving_from_here(predictor, Limits()) as server:
-        with connect(server.servers[0].sockets[0].getsockname()) as opened:
-            opened.sendall(HEALTH)
-            assert opened.recv(1)
-            (kept,) = server.server_state.connections
-            accepted = kept.transport.get_extra_info("socket")
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    with serving_from_here(predictor, Limits()) as server, connect(address_of(server)) as opened:
+        opened.sendall(HEALTH)
+        assert opened.recv(1)
+        (kept,) = server.server_state.connections
+        accepted = kept.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_many_requests_on_one_connection_are_answered(predictor):

@@ -25,6 +25,7 @@ from tripleshot.errors import InputError
 from tripleshot.server import schemas
 from tripleshot.server.connections import EXTRA_SECONDS, Connection
 from tripleshot.server.errors import add_handlers, documented
+from tripleshot.server.hosts import AllowedHosts, HostGuard
 from tripleshot.server.limits import Limits
 from tripleshot.server.middleware import BodyLimit, Metrics, RequestCounter, SafeHeaders, TimeLimit, TokenGuard
 from tripleshot.server.service import Service
@@ -32,18 +33,20 @@ from tripleshot.server.workers import Workers, timed
 
 WEB = Path(__file__).parent / "static"
 LOOKUP_WORKERS = 2
+THIS_MACHINE = AllowedHosts()
 BACKLOG = 256  # connections that the system holds until they are accepted, all at once
 
 logger = logging.getLogger(__name__)
 
 
-def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastAPI:
+def create_app(predictor: Predictor, limits: Limits, token: str | None, hosts: AllowedHosts = THIS_MACHINE) -> FastAPI:
     """Make the application that serves an predictor.
 
     Args:
         predictor: what is asked.
         limits: how much a request may ask for.
         token: what requests must carry as a bearer token; None lets everyone in.
+        hosts: the names that it may be called by.
     """
     service = Service(predictor, limits)
     scoring, lookup = Workers(limits.workers, limits.max_waiting), Workers(LOOKUP_WORKERS, limits.max_waiting)
@@ -62,7 +65,8 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastA
         lookup.close()
         await asyncio.gather(indexing, return_exceptions=True)
 
-    guards = [Middleware(RequestCounter, metrics), Middleware(SafeHeaders), Middleware(TimeLimit, limits.max_seconds)]
+    guards = [Middleware(RequestCounter, metrics), Middleware(SafeHeaders), Middleware(HostGuard, hosts)]
+    guards.append(Middleware(TimeLimit, limits.max_seconds))
     if token is not None:
         guards.append(Middleware(TokenGuard, token, routes.routes))
     app = FastAPI(
@@ -70,6 +74,7 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastA
         summary="Few-shot knowledge graph completion: examples of a new relation and a head, ranked tails.",
         version="1",
         lifespan=lifespan,
+        responses=documented(421),
         middleware=[*guards, Middleware(BodyLimit, limits.max_body)],
         docs_url=None,
         redoc_url=None,
@@ -113,7 +118,7 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
         return await lookup.run(in_one_step(lambda: service.search(q, limit)))
 
     @routes.get("/entity/{entity_id}/neighbors", responses=documented(404, 422, 503, 504))
-    async def neighbors(entity_id: int, limit: Annotated[int, listed] = 50) -> schemas.Neighbors:
+    async def neighbors(entity_id: schemas.EntityId, limit: Annotated[int, listed] = 50) -> schemas.Neighbors:
         """List the edges of an entity, both directions."""
         return await lookup.run(in_one_step(lambda: service.neighbors(entity_id, limit)))
 
