@@ -208,6 +208,13 @@ def test_the_server_says_what_it_serves(client, predictor):
     assert client.get("/health").json() == {"status": "ok"}
 
 
+def test_a_server_is_ready_once_names_are_indexed():
+    served = Client(create_app(made_up_cities(), Limits(), "sesame"))
+    assert detail(served.get("/ready"), 503) == "the names are still being indexed"
+    served.get("/entities?q=city", headers={"Authorization": "Bearer sesame"})
+    assert served.get("/ready").json() == {"status": "ready"}
+
+
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [

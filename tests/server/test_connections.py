@@ -79,6 +79,8 @@ def test_silent_connections_beyond_the_limit_make_room_and_keep_nobody_out(predi
         silent = [stack.enter_context(connect(address)) for _ in range(200)]
         assert is_healthy(address)
         assert all(is_cut(opened) for opened in silent[:180])
+        counted = httpx.get(f"http://127.0.0.1:{address[1]}/metrics").text
+        assert 'tripleshot_dropped_connections_total{reason="room"} 18' in counted  # 181 or so
         silent[-1].sendall(HEALTH)
         assert silent[-1].recv(1000).startswith(b"HTTP/1.1 200")
 

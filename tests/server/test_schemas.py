@@ -10,7 +10,7 @@ from tripleshot.server import Limits, create_app
 from tripleshot.server.hosts import AllowedHosts
 
 WITH_INPUT = ["POST /answer", "POST /explain", "GET /entities", "GET /entity/{entity_id}/neighbors"]
-WITHOUT_INPUT = ["GET /about", "GET /example", "GET /metrics", "GET /health"]
+WITHOUT_INPUT = ["GET /about", "GET /example", "GET /metrics", "GET /health", "GET /ready"]
 
 
 @pytest.fixture(scope="module")

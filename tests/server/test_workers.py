@@ -61,6 +61,7 @@ def test_requests_beyond_those_that_may_wait_are_turned_away():
             assert "tripleshot_waiting_requests 1.0" in (await client.get("/metrics")).text
             assert (await client.get("/health")).status_code == 200
             assert (await client.get("/entities?q=baku")).status_code == 200
+            assert (await client.get("/ready")).status_code == 503
             slow.may_go_on.set()
             assert [(await task).status_code for task in (first, second)] == [200, 200]
             assert (await client.post("/answer", json=QUESTION)).status_code == 200

@@ -1,7 +1,8 @@
 """C sources of the package as loaded libraries, for what is much faster than Python or torch.
 
-A source is compiled when it is first needed, with the compiler of the machine, and kept beside the fetched datasets in a
-folder that nobody else can write to: whatever is found there is run. Without a compiler, or with TRIPLESHOT_NATIVE=0 in the environment, nothing is said and the plain code does the work.
+A source is compiled when it is first needed, with the compiler of the machine, and kept beside the fetched datasets, in
+a folder that nobody else can write to: whatever is found there is run. Without a compiler, or with TRIPLESHOT_NATIVE=0
+in the environment, nothing is said and the plain code does the work.
 """
 
 import ctypes

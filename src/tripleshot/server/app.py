@@ -15,6 +15,7 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Query, Request, Response, Security
 from fastapi.security import HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
@@ -27,9 +28,10 @@ from tripleshot.server.connections import EXTRA_SECONDS, Connection
 from tripleshot.server.errors import add_handlers, documented
 from tripleshot.server.hosts import AllowedHosts, HostGuard
 from tripleshot.server.limits import Limits
-from tripleshot.server.middleware import BodyLimit, Metrics, RequestCounter, SafeHeaders, TimeLimit, TokenGuard
+from tripleshot.server.metrics import Metrics, RequestCounter
+from tripleshot.server.middleware import BodyLimit, SafeHeaders, TimeLimit, TokenGuard
 from tripleshot.server.service import Service
-from tripleshot.server.workers import Workers, timed
+from tripleshot.server.workers import BusyError, Workers, timed
 
 WEB = Path(__file__).parent / "static"
 LOOKUP_WORKERS = 2
@@ -65,6 +67,14 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None, hosts: A
         lookup.close()
         await asyncio.gather(indexing, return_exceptions=True)
 
+    async def ready() -> schemas.Ready:
+        """Say that the server can take requests now; needs no token."""
+        if scoring.is_full:
+            raise BusyError
+        if not service.is_ready:
+            raise HTTPException(503, "the names are still being indexed")
+        return schemas.Ready(status="ready")
+
     guards = [Middleware(RequestCounter, metrics), Middleware(SafeHeaders), Middleware(HostGuard, hosts)]
     guards.append(Middleware(TimeLimit, limits.max_seconds))
     if token is not None:
@@ -83,8 +93,10 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None, hosts: A
     routes.add_api_route("/openapi.json", lambda: JSONResponse(app.openapi()), include_in_schema=False)
     app.include_router(routes)
     app.add_api_route("/health", health, response_model=schemas.Health)
+    app.add_api_route("/ready", ready, response_model=schemas.Ready, responses=documented(503))
     add_page(app)
     add_handlers(app)
+    app.state.metrics = metrics
     return app
 
 
@@ -193,13 +205,14 @@ class Server(uvicorn.Server):
         self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
 
-def configure(app: FastAPI, limits: Limits) -> uvicorn.Config:
-    """Tell uvicorn how to serve an application: with our own connections, and no more of its headers than needed."""
+def configure(app: FastAPI, limits: Limits, has_own_log: bool = False) -> uvicorn.Config:
+    """Tell uvicorn how to serve an application: with our own connections, and with our own log if there is one."""
     return uvicorn.Config(
         app,
-        http=cast("type[asyncio.Protocol]", partial(Connection, limits)),
+        http=cast("type[asyncio.Protocol]", partial(Connection, limits, app.state.metrics.dropped)),
         log_level=logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING,
-        access_log=logger.isEnabledFor(logging.DEBUG),
+        log_config=None if has_own_log else uvicorn.config.LOGGING_CONFIG,
+        access_log=False,  # the application logs its requests itself
         server_header=False,
         ws="none",
         timeout_graceful_shutdown=int(limits.max_seconds) + EXTRA_SECONDS,
@@ -207,7 +220,9 @@ def configure(app: FastAPI, limits: Limits) -> uvicorn.Config:
     )
 
 
-def serve(app: FastAPI, opened: socket.socket, limits: Limits, announce: Callable[[str], None]) -> None:
+def serve(
+    app: FastAPI, opened: socket.socket, limits: Limits, announce: Callable[[str], None], has_own_log: bool = False
+) -> None:
     """Serve; on SIGTERM or Ctrl-C, finish the requests that have begun and return.
 
     Args:
@@ -215,8 +230,9 @@ def serve(app: FastAPI, opened: socket.socket, limits: Limits, announce: Callabl
         opened: from `open_socket`.
         limits: how long a request may take, and how many connections may be open.
         announce: is told the address once it can be reached.
+        has_own_log: whether loggers are set up already, those of uvicorn, too.
     """
-    server = Server(configure(app, limits), announce)
+    server = Server(configure(app, limits, has_own_log), announce)
 
     def stop(_: int, __: FrameType | None) -> None:
         server.should_exit = True  # uvicorn raises the signal again when it is done; this lets it end well

@@ -1,7 +1,7 @@
 """`tripleshot serve`."""
 
 import logging
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.types import Port
@@ -12,6 +12,7 @@ from tripleshot.errors import InputError
 from tripleshot.graph.readers import Literals
 from tripleshot.server import Limits, create_app, open_socket, serve
 from tripleshot.server.hosts import AllowedHosts, as_address
+from tripleshot.server.logs import json_logging
 
 logger = logging.getLogger(__name__)
 DEFAULTS = Limits()
@@ -29,6 +30,7 @@ def serve_command(
     literals: Literals = "skip",
     data: str | None = None,
     device: str = "cpu",
+    log: Literal["text", "json"] = "text",
     limits: Annotated[Limits, Parameter(name="*")] = DEFAULTS,
 ) -> None:
     """Open a page on a graph: ask in the browser, or over HTTP.
@@ -62,6 +64,9 @@ def serve_command(
         Where the run's dataset is now, if it has moved.
     device
         cpu, cuda, cuda:1, mps, ...
+    log
+        How messages are written: `json` writes one object per line, also for every request; as text, requests are
+        shown with -v.
     limits
         How much a request may ask for, and how many may wait.
     """
@@ -72,7 +77,10 @@ def serve_command(
     with open_socket(host, port) as opened:
         predictor = open_predictor(source, method, data, device, columns, literals)
         app = create_app(predictor, limits, token, AllowedHosts.of(host, allow_host or ()))
-        serve(app, opened, limits, announce)
+        if log == "text":
+            return serve(app, opened, limits, announce)
+        with json_logging():
+            return serve(app, opened, limits, lambda address: logger.info("running on %s", address), has_own_log=True)
 
 
 def announce(address: str) -> None:

@@ -7,6 +7,7 @@ the one that has kept the server waiting longest makes room, so that a thousand 
 import asyncio
 from typing import Any
 
+from prometheus_client import Counter
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tripleshot.server.limits import Limits
@@ -17,9 +18,16 @@ EXTRA_SECONDS = 5  # beyond the longest request, before its connection is cut
 class Connection(H11Protocol):
     """One connection: a deadline for whatever it is doing, and a place among a bounded number."""
 
-    def __init__(self, limits: Limits, **given: Any) -> None:  # noqa: ANN401 (what uvicorn gives its protocols)
+    def __init__(self, limits: Limits, dropped: Counter, **given: Any) -> None:  # noqa: ANN401
+        """Make a connection.
+
+        Args:
+            limits: how long it may take for what, and how many others there may be.
+            dropped: counts those that are cut, by reason.
+            given: what uvicorn gives its protocols.
+        """
         super().__init__(**given)
-        self.limits = limits
+        self.limits, self.dropped = limits, dropped
         self.since = 0.0  # when it began to do what it does
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -59,8 +67,9 @@ class Connection(H11Protocol):
             self._deadline.cancel()
         super().connection_lost(exc)
 
-    def drop(self) -> None:
+    def drop(self, reason: str = "deadline") -> None:
         """Cut the connection at once, whatever has not been sent."""
+        self.dropped.labels(reason).inc()
         self.connections.discard(self)
         self.transport.abort()
 
@@ -77,5 +86,5 @@ class Connection(H11Protocol):
         for group, limit in ((neighbors, limits.max_per_address), (everyone, limits.max_connections)):
             if len(group) > limit:
                 waiting = [other for other in group if other.waits_for_client and other is not self]
-                min(waiting, key=lambda other: other.since, default=self).drop()
+                min(waiting, key=lambda other: other.since, default=self).drop("room")
                 return

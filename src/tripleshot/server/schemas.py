@@ -277,6 +277,12 @@ class Health(BaseModel):
     status: Literal["ok"]
 
 
+class Ready(BaseModel):
+    """Whether the server can take requests."""
+
+    status: Literal["ready"]
+
+
 class Problem(BaseModel):
     """What went wrong, in one sentence."""
 

@@ -30,6 +30,11 @@ class Service:
         self.predictor, self.graph, self.index = predictor, predictor.graph, predictor.index
         self.limits = limits
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether names can be searched without waiting for their index."""
+        return self.index.nbytes > 0
+
     def about(self) -> schemas.About:
         """Say what is served."""
         graph, predictor, most = self.graph, self.predictor, self.limits

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Generic
 
@@ -67,7 +68,7 @@ class Workers:
         turn: Future[Ended[Result] | None] | None = None
         try:
             while True:
-                turn = self._pool.submit(take_turn, steps, given_up.is_set)
+                turn = self._pool.submit(copy_context().run, take_turn, steps, given_up.is_set)
                 if ended := await asyncio.wrap_future(turn):
                     return ended.result
         finally:
