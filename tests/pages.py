@@ -171,14 +171,22 @@ class Reader:
             time.sleep(0.01)
 
     def request(self, words: list[str]) -> None:
-        """Send what `curl -s ADDRESS --json TEXT` sends, to the server that the page has started."""
-        silent, address, is_json, body = words
-        assert (silent, is_json) == ("-s", "--json")
-        port = self.servers[-1].port
+        """Send what `curl -s ADDRESS` sends, with `--json TEXT` or `-H HEADER`, to the server of the page."""
+        silent, address, *rest = words
+        options = dict(zip(rest[::2], rest[1::2], strict=True))
+        assert silent == "-s"
+        assert options.keys() <= {"--json", "-H"}
+        port, body = self.servers[-1].port, options.get("--json")
         url = f"http://{address.replace('localhost:8000', f'127.0.0.1:{port}')}"
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        with urllib.request.urlopen(urllib.request.Request(url, body.encode(), headers), timeout=30) as answer:
-            self.output = json.dumps(json.load(answer), ensure_ascii=False)
+        headers = {"Accept": "application/json"} | ({} if body is None else {"Content-Type": "application/json"})
+        if "-H" in options:
+            name, _, value = options["-H"].partition(": ")
+            headers[name] = value
+        request = urllib.request.Request(url, None if body is None else body.encode(), headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            text = answer.read().decode()
+            is_json = answer.headers.get_content_type() == "application/json"
+        self.output = json.dumps(json.loads(text), ensure_ascii=False) if is_json else text
 
     def stop(self) -> None:
         """Stop the servers."""

@@ -1,9 +1,12 @@
+import tracemalloc
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
-from tripleshot.answering.ranking import Ranked, choose_candidates, rank_tails
+from tripleshot.answering.ranking import Ranked, choose_candidates, rank_in_slices
+from tripleshot.answering.steps import finish
 from tripleshot.datasets.dataset import candidates_like
 from tripleshot.evaluation.calibration import Calibration
 from tripleshot.evaluation.confidence_curves import Curve, NoneCurve
@@ -25,33 +28,45 @@ class Given:
 SUPPORT = np.array([[100, 0]])
 
 
+def rank(*asked, **choices) -> Ranked:
+    return finish(rank_in_slices(*asked, **choices))
+
+
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 50))
 def test_the_best_are_those_of_a_full_sort_with_equals_in_order(scores, top):
     pool = np.arange(len(scores))
-    ranked = rank_tails(Given(scores), SUPPORT, 200, pool, top)
+    ranked = rank(Given(scores), SUPPORT, 200, pool, top)
     assert ranked.tails.tolist() == sorted(pool.tolist(), key=lambda tail: -scores[tail])[:top]
     assert ranked.scores.tolist() == sorted(scores, reverse=True)[:top]
     assert ranked.num_candidates == len(scores)
 
 
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 50))
+def test_slices_give_the_answers_of_the_whole(scores, slice_size):
+    asked = (Given(scores), SUPPORT, 200, np.arange(len(scores)), 5)
+    steps = list(rank_in_slices(*asked, slice_size=slice_size))
+    assert len(steps) == -(-len(scores) // slice_size)
+    assert rank(*asked, slice_size=slice_size).tails.tolist() == rank(*asked).tails.tolist()
+
+
 def test_what_the_examples_say_is_ranked_and_marked_when_asked_for():
-    ranked = rank_tails(Given([3, 1, 2]), SUPPORT, 100, np.arange(3), 10)
+    ranked = rank(Given([3, 1, 2]), SUPPORT, 100, np.arange(3), 10)
     assert (ranked.tails.tolist(), ranked.is_known.tolist()) == ([2, 1], [False, False])
-    ranked = rank_tails(Given([3, 1, 2]), SUPPORT, 100, np.arange(3), 10, include_known=True)
+    ranked = rank(Given([3, 1, 2]), SUPPORT, 100, np.arange(3), 10, include_known=True)
     assert (ranked.tails.tolist(), ranked.is_known.tolist()) == ([0, 2, 1], [True, False, False])
     assert ranked.num_candidates == 3
 
 
 def test_no_candidates_give_no_answers():
-    ranked = rank_tails(Given([1.0]), SUPPORT, 100, np.array([0]), 10)
+    ranked = rank(Given([1.0]), SUPPORT, 100, np.array([0]), 10)
     assert ranked.tails.tolist() == []
 
 
 def test_what_is_known_is_left_out_or_marked_and_certain():
     known = np.array([[5, 1], [5, 2], [6, 3]])
-    ranked = rank_tails(Given([0, 9, 8, 7]), np.array([[5, 1]]), 5, np.arange(4), 9, known=known)
+    ranked = rank(Given([0, 9, 8, 7]), np.array([[5, 1]]), 5, np.arange(4), 9, known=known)
     assert ranked.tails.tolist() == [3, 0]
-    marked = rank_tails(Given([0, 9, 8, 7]), np.array([[5, 1]]), 5, np.arange(4), 9, include_known=True, known=known)
+    marked = rank(Given([0, 9, 8, 7]), np.array([[5, 1]]), 5, np.arange(4), 9, include_known=True, known=known)
     assert marked.tails[marked.is_known].tolist() == [1, 2]
 
 
@@ -63,9 +78,9 @@ def confidence_by_tail(ranked: Ranked) -> dict[int, float]:
 def test_what_the_graph_knows_is_a_rival_that_leaves_the_others_little():
     calibration = Calibration(Curve(1.0, 1.0, 0.0), 2, 2, 0.0, 0.0, NoneCurve(1.0, -1.0))
     support, pool, known = np.array([[5, 1]]), np.arange(4), np.array([[5, 1], [5, 2]])
-    alone = rank_tails(Given([0, 9, 8, 1]), support, 5, pool, 9, calibration=calibration)
+    alone = rank(Given([0, 9, 8, 1]), support, 5, pool, 9, calibration=calibration)
     left_out, marked = (
-        rank_tails(Given([0, 9, 8, 1]), support, 5, pool, 9, include_known, calibration, known)
+        rank(Given([0, 9, 8, 1]), support, 5, pool, 9, include_known, calibration, known)
         for include_known in (False, True)
     )
     assert alone.tails.tolist() == [2, 3, 0]
@@ -74,6 +89,18 @@ def test_what_the_graph_knows_is_a_rival_that_leaves_the_others_little():
     expected = confidence_by_tail(alone)
     assert confidence_by_tail(left_out) == {3: expected[3], 0: expected[0]}
     assert confidence_by_tail(marked) == {1: 1, 2: 1, 3: expected[3], 0: expected[0]}
+
+
+def test_a_type_named_thousands_of_times_costs_as_much_memory_as_named_once():
+    cities = {f"city {number}": "city" for number in range(1000)}
+    graph = make_graph([("mayor", "leads", city) for city in cities], cities)
+    once, often = choose_candidates(graph, SUPPORT, ("city",)), ("city",) * 10_000
+    tracemalloc.start()
+    found = choose_candidates(graph, SUPPORT, often)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.tolist() == once.tolist()
+    assert peak < 1_000_000  # 80 million bytes if it were expanded
 
 
 def candidates(triples, examples, **choices):

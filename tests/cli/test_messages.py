@@ -3,7 +3,7 @@ import warnings
 
 import pytest
 
-from tripleshot.cli.messages import is_quiet, logger, printable, set_verbosity, terminal_logging, with_flags
+from tripleshot.cli.messages import is_quiet, logger, set_verbosity, terminal_logging, with_flags
 from tripleshot.errors import InputWarning
 
 
@@ -52,8 +52,3 @@ def test_warnings_are_shown_like_records_and_the_loggers_are_left_as_they_were(c
         warnings.warn("another one", InputWarning, stacklevel=1)
     assert capsys.readouterr().err == "warning: a line was skipped\n"
     assert (logger.level, logger.handlers) == before
-
-
-def test_what_could_move_the_cursor_is_not_printed():
-    assert printable("Baku\x1b[2J\r\n\tx\u202e") == "Baku�[2J�\n\tx�"
-    assert printable("Bakı → Баку") == "Bakı → Баку"

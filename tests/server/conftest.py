@@ -78,4 +78,4 @@ class Client:
 
 def connect(app: FastAPI) -> httpx.AsyncClient:
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://tripleshot", timeout=60)
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60)

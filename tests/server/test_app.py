@@ -194,6 +194,8 @@ def test_neighbors_are_listed_in_both_directions(client, predictor):
     assert page["degree"] == len(page["neighbors"])
     assert {edge["relation"]["is_inverse"] for edge in page["neighbors"]} == {True, False}
     assert "unknown entity #99999999" in detail(client.get("/entity/99999999/neighbors"), 404)
+    for text in ("007", "+7", "7.0", "1_0", "-1", "%207"):
+        assert "an id is a number without sign" in detail(client.get(f"/entity/{text}/neighbors"), 422)
     assert len(client.get(f"/entity/{country}/neighbors?limit=1").json()["neighbors"]) == 1
 
 
@@ -204,6 +206,13 @@ def test_the_server_says_what_it_serves(client, predictor):
     assert "city" in page["types"]
     assert page["has_confidence"] is False
     assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_a_server_is_ready_once_names_are_indexed():
+    served = Client(create_app(made_up_cities(), Limits(), "sesame"))
+    assert detail(served.get("/ready"), 503) == "the names are still being indexed"
+    served.get("/entities?q=city", headers={"Authorization": "Bearer sesame"})
+    assert served.get("/ready").json() == {"status": "ready"}
 
 
 @pytest.mark.parametrize(
@@ -287,6 +296,16 @@ def test_any_entities_make_a_question(client, predictor, data):
 def test_too_many_candidates_are_refused(predictor):
     client = Client(create_app(predictor, Limits(max_candidates=10), None))
     assert "candidates" in detail(client.post("/answer", json=QUESTION), 400)
+
+
+def test_types_of_candidates_are_counted_once_each_and_before_they_are_looked_up(client, predictor):
+    once, often = (client.post("/answer", json=QUESTION | {"candidates": ["sea"] * times}) for times in (1, 10_000))
+    assert often.json()["results"] == once.json()["results"]
+    few = Client(create_app(predictor, Limits(max_types=2), None))
+    assert few.post("/answer", json=QUESTION | {"candidates": ["sea", "city"] * 100}).status_code == 200
+    refused = detail(few.post("/answer", json=QUESTION | {"candidates": ["sea", "nothing", "city"]}), 400)
+    assert refused == "types of candidates: 3 are more than the 2 that this server allows"
+    assert "letters of a name" in detail(client.post("/answer", json=QUESTION | {"candidates": ["x" * 1001]}), 400)
 
 
 def test_unknown_addresses_and_methods_are_refused(client):

@@ -1,5 +1,6 @@
 """A real process: it answers, and stops well."""
 
+import json
 import os
 import re
 import signal
@@ -109,6 +110,24 @@ def test_a_port_that_is_taken_is_one_line_of_error(run):
 def test_a_server_says_where_it_is_and_nothing_else(run):
     with serving(run) as (_, _, lines):
         assert re.fullmatch(r"running on http://127.0.0.1:\d+ \(Ctrl-C stops it\)\n", "".join(lines))
+
+
+def test_a_server_that_logs_json_writes_nothing_else(run):
+    with serving(run, "--log", "json") as (process, address, lines):
+        address = address.partition('"')[0]
+        answer = httpx.post(f"{address}/answer", json={"heads": ["nobody"]}, headers={"X-Request-ID": "one"})
+        assert answer.headers["X-Request-ID"] == "one"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    records = [json.loads(line) for line in lines]
+    asked = next(record for record in records if record.get("request_id") == "one")
+    assert (asked["path"], asked["status"]) == ("/answer", 400)
+
+
+def test_a_server_answers_to_the_names_that_it_is_told(run):
+    with serving(run, "--allow-host", "graphs.example") as (_, address, _):
+        for name, status in (("graphs.example", 200), ("evil.example", 421)):
+            assert httpx.get(f"{address}/health", headers={"Host": name}).status_code == status
 
 
 def test_trained_weights_of_evidence_answer_where_there_is_no_torch(tmp_path):

@@ -51,20 +51,3 @@ def test_the_page_is_served_with_safe_headers(client):
     again = client.get("/", headers={"If-None-Match": page.headers["etag"]})
     assert again.status_code == 304
     assert client.get("/about").headers["cache-control"] == "no-store"
-
-
-def test_figures_are_counted_for_each_application(predictor):
-    client = Client(create_app(predictor, Limits(), None))
-    client.post("/answer", json=QUESTION)
-    client.post("/answer", json=QUESTION | {"heads": ["nobody"]})
-    client.get("/entity/0/neighbors")
-    client.get("/nothing")
-    text = client.get("/metrics").text
-    assert 'tripleshot_requests_total{path="/answer",status="200"} 1.0' in text
-    assert 'tripleshot_requests_total{path="/answer",status="400"} 1.0' in text
-    assert 'tripleshot_requests_total{path="/entity/{entity_id}/neighbors",status="200"} 1.0' in text
-    assert 'tripleshot_requests_total{path="other",status="404"} 1.0' in text
-    assert "tripleshot_answers_total 1.0" in text
-    assert "tripleshot_waiting_requests 0.0" in text
-    assert 'tripleshot_request_seconds_count{path="/answer"} 2.0' in text
-    assert "tripleshot_scoring_seconds_count 2.0" in text

@@ -7,9 +7,10 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tripleshot.server import Limits, create_app
+from tripleshot.server.hosts import AllowedHosts
 
 WITH_INPUT = ["POST /answer", "POST /explain", "GET /entities", "GET /entity/{entity_id}/neighbors"]
-WITHOUT_INPUT = ["GET /about", "GET /example", "GET /metrics", "GET /health"]
+WITHOUT_INPUT = ["GET /about", "GET /example", "GET /metrics", "GET /health", "GET /ready"]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def test_every_operation_is_asked(schema):
 )
 def test_every_request_gets_a_documented_answer(schema, predictor, label, mode):
     operation = next(result.ok() for result in schema.get_all_operations() if result.ok().label == label)
-    app = create_app(predictor, Limits(), None)
+    app = create_app(predictor, Limits(), None, AllowedHosts.of("testserver"))
 
     @settings(
         derandomize=True,

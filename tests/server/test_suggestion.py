@@ -4,6 +4,7 @@ import pytest
 from graphs import make_graph
 from server.conftest import Client
 from tripleshot.answering.predictor import Predictor
+from tripleshot.answering.steps import finish
 from tripleshot.datasets.catalog import load_atlas
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.server import Limits, create_app
@@ -54,7 +55,7 @@ def test_the_question_about_a_plain_graph_is_one_of_its_relations():
     cities = [(city, "is in", country) for city, country in COUNTRIES.items()]
     taxes = [(city, "pays taxes to", country) for city, country in COUNTRIES.items()]
     predictor = Predictor(make_graph([*cities, *taxes]))
-    found = suggest_question(predictor)
+    found = finish(suggest_question(predictor))
     assert found is not None
     assert found.relation in ("is in", "pays taxes to")
     asking = {"examples": found.support.tolist(), "relation": found.relation}
@@ -65,25 +66,28 @@ def test_the_question_about_a_plain_graph_is_one_of_its_relations():
 def test_a_relation_that_only_its_own_triples_answer_is_not_offered():
     cities = [(city, "is in", country) for city, country in COUNTRIES.items()]
     predictor = Predictor(make_graph([*cities, *((f"mayor {city}", "leads", city) for city in COUNTRIES)]))
-    assert suggest_question(predictor) is None
+    assert finish(suggest_question(predictor)) is None
 
 
 def test_a_relation_whose_label_another_has_too_is_offered_by_its_name():
     cities = [(city, "is in", country) for city, country in COUNTRIES.items()]
     graph = make_graph([*cities, *((city, "pays taxes to", country) for city, country in COUNTRIES.items())])
-    found = suggest_question(Predictor(graph.with_relation_labels({"is in": "of", "pays taxes to": "of"})))
+    found = finish(suggest_question(Predictor(graph.with_relation_labels({"is in": "of", "pays taxes to": "of"}))))
     assert found is not None
     assert found.relation in ("is in", "pays taxes to")
 
 
 def test_a_wrong_answer_is_never_offered():
     atlas = load_atlas()
-    assert suggest_question(Predictor.of(atlas, NeverRight(atlas), "never-right", 5)) is None
+    assert finish(suggest_question(Predictor.of(atlas, NeverRight(atlas), "never-right", 5))) is None
 
 
 def test_a_graph_too_small_for_examples_has_no_question():
-    assert suggest_question(Predictor(make_graph([("a", "next to", "b"), ("b", "next to", "c")]))) is None
+    assert finish(suggest_question(Predictor(make_graph([("a", "next to", "b"), ("b", "next to", "c")])))) is None
 
 
-def test_the_search_stops_when_nobody_waits():
-    assert suggest_question(Predictor(load_atlas()), lambda: True) is None
+def test_the_search_can_be_put_down_before_each_question_is_answered():
+    steps = suggest_question(Predictor(load_atlas()))
+    next(steps)
+    steps.close()
+    assert list(steps) == []

@@ -25,8 +25,9 @@ from tripleshot.answering.questions import (
     hide_relation,
     make_question,
 )
-from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates, rank_tails
+from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates
 from tripleshot.answering.sources import as_dataset, calibration_of, create_ready, put_on
+from tripleshot.answering.steps import finish
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
@@ -231,8 +232,7 @@ class Predictor:
 
     def rank_for(self, question: Question, entity: int, pool: IntArray, k: int, include_known: bool = False) -> Ranked:
         """Rank a pool of candidates for one entity that a question is about."""
-        method = question.predictor.method
-        return rank_tails(method, question.support, entity, pool, k, include_known, self.calibration, question.known)
+        return finish(question.rank(entity, pool, k, include_known))
 
     def explain_for(self, question: Question, head: int, tail: int) -> Explanation:
         """Say what carried an answer to a question, both ends given as ids."""

@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from tripleshot.answering.examples import Reference
 from tripleshot.answering.explanation import Side
+from tripleshot.answering.ranking import Ranked, rank_in_slices
+from tripleshot.answering.steps import Steps
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, did_you_mean
@@ -51,6 +53,14 @@ class Question:
     def predictor(self) -> "Predictor":
         """Who answers, without seeing the relation; made when first asked for, since hiding takes time."""
         return self.origin if self.hidden is None else self.origin.without_relation(self.hidden)
+
+    def rank(
+        self, entity: int, pool: IntArray, k: int, include_known: bool = False, slice_size: int | None = None
+    ) -> Steps[Ranked]:
+        """Rank a pool of candidates for one entity; each step scores so many of them, so that others get a turn."""
+        method, calibration = self.predictor.method, self.origin.calibration
+        choices = (entity, pool, k, include_known)
+        return rank_in_slices(method, self.support, *choices, calibration, self.known, slice_size)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tripleshot.answering.steps import Steps
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import candidates_like, exclude_known
 from tripleshot.errors import InputError, did_you_mean
@@ -57,10 +58,11 @@ def choose_candidates(
         return np.arange(graph.num_entities)
     if graph.types is None:
         raise InputError("the entities have no types: candidates are 'open' or 'all'")
-    for name in (chosen := tuple(dict.fromkeys(chosen))):
-        if name not in graph.types.names:
+    ids = graph.types.ids
+    for name in chosen:
+        if name not in ids:
             raise InputError(f"no entity is of type {name!r}{did_you_mean(name, graph.types.names)}")
-    return graph.types.members(np.array([graph.types.names.index(name) for name in chosen], dtype=np.int64))
+    return graph.types.members(np.array([ids[name] for name in chosen], dtype=np.int64))
 
 
 def _at_the_same_places(graph: KnowledgeGraph, answers: IntArray, asks_for_heads: bool) -> IntArray:
@@ -82,7 +84,7 @@ def _at_the_same_places(graph: KnowledgeGraph, answers: IntArray, asks_for_heads
     return np.unique(np.concatenate([answers.astype(np.int32), tails, heads]))
 
 
-def rank_tails(
+def rank_in_slices(
     method: Scorer,
     support: IntArray,
     head: int,
@@ -91,8 +93,9 @@ def rank_tails(
     include_known: bool = False,
     calibration: Calibration | None = None,
     known: IntArray | None = None,
-) -> Ranked:
-    """Score a pool of candidates and keep the best.
+    slice_size: int | None = None,
+) -> Steps[Ranked]:
+    """Score a pool of candidates and keep the best; each step scores at most `slice_size` of them, or all at once.
 
     What is known is certain: the pairs of `known`, shape (n, 2), or what the examples say. Confidence is a matter of
     the others, but what is known beyond the examples is their rival, as where confidence was fitted: beside one answer
@@ -105,7 +108,12 @@ def rank_tails(
     rivals = said[:0] if known is None else np.setdiff1d(_answers_in(pool, known, head), said)
     tails, num_unknown = np.concatenate([unknown, rivals, said]), len(unknown)
     num_rivals, num_ranked = num_unknown + len(rivals), len(tails) if include_known else num_unknown
-    scores = method.score(support, head, tails)
+    size = slice_size or max(len(tails), 1)
+    parts = []
+    for start in range(0, max(len(tails), 1), size):
+        parts.append(method.score(support, head, tails[start : start + size]))
+        yield
+    scores = np.concatenate(parts)
     best = _best(scores[:num_ranked], k)
     confidence, none = None, None
     if calibration is not None:

@@ -11,6 +11,7 @@ from tripleshot.cli.ask import ask_command
 from tripleshot.cli.data import app as data_app
 from tripleshot.cli.evaluate import evaluate_command, methods_command
 from tripleshot.cli.messages import set_verbosity, show, terminal_logging
+from tripleshot.cli.terminal import open_console
 from tripleshot.errors import TripleshotError
 
 app = App(
@@ -20,6 +21,7 @@ app = App(
     "of triples.",
     help_format="markdown",
     version=lambda: version("tripleshot"),
+    error_console=open_console(stderr=True),
 )
 app.command(
     "tripleshot.cli.demo:demo", name="demo", help="Answer questions on a small graph, with reasons; start here."

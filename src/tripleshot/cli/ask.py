@@ -17,7 +17,7 @@ from tripleshot.answering.loading import open_predictor
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates, Ranked
 from tripleshot.cli.display import confidence_bar, console, hint, progress_bar
-from tripleshot.cli.messages import printable
+from tripleshot.cli.terminal import printable
 from tripleshot.errors import InputError
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.tables import check_suffix
@@ -149,7 +149,7 @@ def ask_command(
         document = answers.to_dict()
         for result, explanation in zip(document["results"], explanations, strict=False):
             result |= {"text": str(explanation)} if explain and explanation else {}
-        console.out(json_text.dumps(document, ensure_ascii=False))
+        console.out(printable(json_text.dumps(document, ensure_ascii=False)))
     else:
         show_answers(answers, explanations if explain else [])
     if picture and explanations and explanations[0] is not None:
@@ -182,10 +182,10 @@ def _explain_best(predictor: Predictor, answers: Answers, about: Mapping[str, An
 def show_answers(answers: Answers, explanations: Sequence[Explanation | None] = ()) -> None:
     """Print a table for each entity that was asked about, and what carried its best answer."""
     for place, (entity, found) in enumerate(zip(answers.asked, answers, strict=True)):
-        console.print(printable(answers.title(entity)), style="italic", markup=False, soft_wrap=True)
+        console.print(answers.title(entity), style="italic", markup=False, soft_wrap=True)
         console.print(_answers_table(found, answers.rankings[place]))
         if place < len(explanations) and explanations[place] is not None:
-            console.print(printable(str(explanations[place])), markup=False)
+            console.print(str(explanations[place]), markup=False)
 
 
 def _draw(explanation: Explanation, picture: Path) -> None:
@@ -217,10 +217,10 @@ def _answers_table(found: list[Answer], ranked: Ranked) -> Table:
         table.add_column("confidence")
     table.add_column("score", justify="right")
     for one in found:
-        name = "" if one.name == one.label else f"  [dim]{escape(printable(one.name))}[/dim]"
+        name = "" if one.name == one.label else f"  [dim]{escape(one.name)}[/dim]"
         known = "  [green]known[/green]" if one.is_known else ""
         confidence = [confidence_bar(one.confidence or 0.0)] if has_confidence else []
-        table.add_row(str(one.rank), f"{escape(printable(one.label))}{name}{known}", *confidence, f"{one.score:.3f}")
+        table.add_row(str(one.rank), f"{escape(one.label)}{name}{known}", *confidence, f"{one.score:.3f}")
     if ranked.none is not None:
         table.add_section()
         about = f"none of the {ranked.num_candidates:,} candidates" if ranked.num_candidates else "no candidates"

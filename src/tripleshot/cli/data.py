@@ -49,12 +49,12 @@ def stats(data: str, *, shots: PositiveInt = 5, figure: Path | None = None, json
     """
     dataset = load_dataset(data)
     statistics = describe_dataset(dataset, shots)
-    console.print(statistics_table(dataset, statistics))
-    console.print(degree_table(dataset, statistics))
+    console.print(statistics_table(dataset, statistics), markup=False)
+    console.print(degree_table(dataset, statistics), markup=False)
     for line in long_tail_lines(statistics, shots):
         console.print(line)
     for note in dataset.notes:
-        console.print(note, style="yellow")
+        console.print(note, style="yellow", markup=False)
     console.print(f"content hash {dataset.content_hash}", style="dim")
     if json:
         write_json({"dataset": dataset.name, "data_hash": dataset.content_hash, **asdict(statistics)}, json)
@@ -157,9 +157,9 @@ def make(
     else:
         with new_folder(out, overwrite) as folder:
             write_nell_layout(dataset, folder)
-    console.print(statistics_table(dataset, describe_dataset(dataset)))
+    console.print(statistics_table(dataset, describe_dataset(dataset)), markup=False)
     for note in dataset.notes:
-        console.print(note, style="yellow")
+        console.print(note, style="yellow", markup=False)
     hint(f"written to {out}; try: tripleshot evaluate {out} --method evidence --shots 5")
 
 
@@ -223,7 +223,7 @@ def check(data: str, *, shots: PositiveInt = 5) -> None:
     problems = sum(finding.is_problem for finding in findings)
     if problems:
         raise TripleshotError(f"{dataset.name}: {problems} problem{'s' * (problems > 1)} found")
-    console.print(f"{dataset!r}: no problem found")
+    console.print(f"{dataset!r}: no problem found", markup=False)
 
 
 @app.command

@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -22,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tripleshot.cli.messages import is_quiet
+from tripleshot.cli.terminal import open_console
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
 from tripleshot.datasets.statistics import Statistics
 from tripleshot.evaluation.ranks import Summary
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # nobody waits for torch who trains nothing
     from tripleshot.experiments.paper.report import Table as ReportTable
     from tripleshot.training.trainer import TrainingUpdate
 
-console = Console(highlight=False)
+console = open_console()
 
 BAR = 10  # letters
 NO_LIMIT = 10_000  # letters: wider than any table
@@ -198,7 +198,7 @@ def training_display() -> Iterator[TrainingDisplay]:
 
 def _live(*columns: ProgressColumn, transient: bool = False) -> Progress:
     """Return a live line on the terminal; where there is none, or when only results are wanted, it shows nothing."""
-    terminal = Console(stderr=True)
+    terminal = open_console(stderr=True)
     shown = (TextColumn("{task.description}"), BarColumn(), *columns, TimeRemainingColumn())
     is_hidden = is_quiet() or not terminal.is_terminal
     return Progress(*shown, console=terminal, transient=transient, disable=is_hidden)

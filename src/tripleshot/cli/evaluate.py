@@ -76,7 +76,7 @@ def evaluate_command(
     with progress_bar(f"{method}, {shots} shots") as progress:
         evaluation = evaluate(scorer, dataset, shots, split, candidates=candidates, progress=progress)
     title = f"{method} on {dataset.name} {split}, {shots} shots, {len(evaluation.ranks):,} queries"
-    console.print(summary_table(title, evaluation.summary, dataset))
+    console.print(summary_table(title, evaluation.summary, dataset), markup=False)
     by_rule = {str(rule): summarize(evaluation.ranks, rule).micro for rule in TIE_RULES}
     console.print(metrics_table("micro by tie rule", by_rule, "equal scores"))
     hint(f"{evaluation.seconds:.1f} s")

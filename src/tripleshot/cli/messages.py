@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console
-
+from tripleshot.cli.terminal import open_console
 from tripleshot.errors import InputWarning
 
 logger = logging.getLogger("tripleshot")
@@ -36,14 +35,9 @@ class TerminalHandler(logging.Handler):
 
 def show(level: int, message: str) -> None:
     """Write one message to stderr; what the user typed is no markup, and arguments of Python are named as flags."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = open_console(stderr=True)
     console.print(f"{logging.getLevelName(level).lower()}:", style=STYLES.get(level), end=" ")
-    console.print(with_flags(printable(message), sys.argv[1:]), markup=False)
-
-
-def printable(text: str) -> str:
-    """Return text without what a terminal would obey: names in a graph may be anything."""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "\ufffd" for letter in text)
+    console.print(with_flags(message, sys.argv[1:]), markup=False, soft_wrap=True)
 
 
 def with_flags(message: str, words: Sequence[str]) -> str:

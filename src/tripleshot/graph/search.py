@@ -6,6 +6,7 @@ mean. A few hundred candidates are then compared letter by letter. Nothing is bu
 """
 
 import operator
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import Lock
@@ -34,7 +35,7 @@ from tripleshot.graph.vocabulary import Vocabulary
 
 MIN_SIMILARITY = 0.5  # of an answer that is neither equal to nor part of a name
 MAX_POSTINGS = 200_000  # read for one search
-MAX_DIGITS = 19  # of an id; more are no id of any graph
+ID = re.compile(r"#(0|[1-9][0-9]{0,17})")  # an entity is written in one way; more digits are no id of any graph
 MAX_CANDIDATES = 300  # compared letter by letter
 NAME, LABEL, EQUAL, PREFIX, WORD, PART, SIMILAR = range(7)  # how a text matches, the best first
 
@@ -169,14 +170,16 @@ class NameIndex:
         """Return the one entity that is meant by an id (12 or "#12"), an exact name or an exact label."""
         if not isinstance(text, str):
             return self._checked(operator.index(text))
-        if text.isascii() and text.startswith("#") and text[1:].isdecimal():
-            return self._checked(int(text[1:].lstrip("0")[:MAX_DIGITS] or 0))
+        if found := ID.fullmatch(text):
+            return self._checked(int(found[1]))
         exact = self._exact(text)
         if len(exact) == 1:
             return int(exact[0])
         if len(exact):
             names = ", ".join(self.entities.name(entity) for entity in exact[:5])
             raise InputError(f"{len(exact)} entities are labelled {text!r}: say which by its name: {names}")
+        if text.startswith("#") and text[1:].isdecimal():
+            raise InputError(f"unknown {self.entities.kind} {text!r}: ids go from #0 to #{len(self.entities) - 1}")
         near = ", ".join(match.name for match in self.search(text, limit=3))
         raise InputError(f"unknown {self.entities.kind} {text!r}" + (f": did you mean {near}?" if near else ""))
 

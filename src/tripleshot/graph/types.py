@@ -70,10 +70,17 @@ class EntityTypes:
         return np.unique(self.values[positions])
 
     def members(self, types: IntArray) -> npt.NDArray[np.int32]:
-        """Return, sorted, the entities that have at least one of these types."""
+        """Return, sorted, the entities that have at least one of these types; memory is one byte per entity."""
         offsets, entities = self._members
-        positions, _ = arrays.expand(offsets, np.asarray(types))
-        return np.unique(entities[positions])
+        is_member = np.zeros(len(self.offsets) - 1, dtype=bool)
+        for kind in np.unique(types).tolist():
+            is_member[entities[offsets[kind] : offsets[kind + 1]]] = True
+        return np.flatnonzero(is_member).astype(np.int32)
+
+    @cached_property
+    def ids(self) -> Mapping[str, int]:
+        """The id of each type by its name."""
+        return {name: kind for kind, name in enumerate(self.names)}
 
     def extended(self, num_entities: int) -> "EntityTypes":
         """Return the same types for more entities; those past the present ones have none."""

@@ -1,46 +1,54 @@
 """The application: addresses, what each can answer, the files of the page; and the process that serves it."""
 
+import asyncio
 import logging
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, cast
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Query, Request, Response, Security
 from fastapi.security import HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
 from tripleshot.answering.predictor import Predictor
+from tripleshot.answering.steps import in_one_step
 from tripleshot.errors import InputError
 from tripleshot.server import schemas
+from tripleshot.server.connections import EXTRA_SECONDS, Connection
 from tripleshot.server.errors import add_handlers, documented
+from tripleshot.server.hosts import AllowedHosts, HostGuard
 from tripleshot.server.limits import Limits
-from tripleshot.server.middleware import BodyLimit, Metrics, RequestCounter, SafeHeaders, TimeLimit, TokenGuard
+from tripleshot.server.metrics import Metrics, RequestCounter
+from tripleshot.server.middleware import BodyLimit, SafeHeaders, TimeLimit, TokenGuard
 from tripleshot.server.service import Service
-from tripleshot.server.workers import Workers
+from tripleshot.server.workers import BusyError, Workers, timed
 
 WEB = Path(__file__).parent / "static"
 LOOKUP_WORKERS = 2
-EXTRA_SECONDS = 5  # beyond the longest request, before open connections are cut
-MAX_CONNECTIONS = 1000
+THIS_MACHINE = AllowedHosts()
+BACKLOG = 256  # connections that the system holds until they are accepted, all at once
 
 logger = logging.getLogger(__name__)
 
 
-def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastAPI:
+def create_app(predictor: Predictor, limits: Limits, token: str | None, hosts: AllowedHosts = THIS_MACHINE) -> FastAPI:
     """Make the application that serves an predictor.
 
     Args:
         predictor: what is asked.
         limits: how much a request may ask for.
         token: what requests must carry as a bearer token; None lets everyone in.
+        hosts: the names that it may be called by.
     """
     service = Service(predictor, limits)
     scoring, lookup = Workers(limits.workers, limits.max_waiting), Workers(LOOKUP_WORKERS, limits.max_waiting)
@@ -52,12 +60,23 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastA
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        lookup.submit(lambda: service.search("a", 1))  # so that nobody waits for the index of names
+        indexing = asyncio.create_task(lookup.run(in_one_step(lambda: service.search("a", 1))))  # so that nobody waits
         yield
+        indexing.cancel()
         scoring.close()
         lookup.close()
+        await asyncio.gather(indexing, return_exceptions=True)
 
-    guards = [Middleware(RequestCounter, metrics), Middleware(SafeHeaders), Middleware(TimeLimit, limits.max_seconds)]
+    async def ready() -> schemas.Ready:
+        """Say that the server can take requests now; needs no token."""
+        if scoring.is_full:
+            raise BusyError
+        if not service.is_ready:
+            raise HTTPException(503, "the names are still being indexed")
+        return schemas.Ready(status="ready")
+
+    guards = [Middleware(RequestCounter, metrics), Middleware(SafeHeaders), Middleware(HostGuard, hosts)]
+    guards.append(Middleware(TimeLimit, limits.max_seconds))
     if token is not None:
         guards.append(Middleware(TokenGuard, token, routes.routes))
     app = FastAPI(
@@ -65,6 +84,7 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastA
         summary="Few-shot knowledge graph completion: examples of a new relation and a head, ranked tails.",
         version="1",
         lifespan=lifespan,
+        responses=documented(421),
         middleware=[*guards, Middleware(BodyLimit, limits.max_body)],
         docs_url=None,
         redoc_url=None,
@@ -73,8 +93,10 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None) -> FastA
     routes.add_api_route("/openapi.json", lambda: JSONResponse(app.openapi()), include_in_schema=False)
     app.include_router(routes)
     app.add_api_route("/health", health, response_model=schemas.Health)
+    app.add_api_route("/ready", ready, response_model=schemas.Ready, responses=documented(503))
     add_page(app)
     add_handlers(app)
+    app.state.metrics = metrics
     return app
 
 
@@ -82,28 +104,20 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
     """Add what the token guards."""
     limits = service.limits
     listed = Query(ge=1, le=limits.max_listed)
+    suggesting = asyncio.Lock()  # one search for however many pages are opened at once
+    suggestion: schemas.Suggestion | None = None
 
     @routes.post("/answer", responses=documented(400, 413, 422, 503, 504))
     async def answer(question: schemas.Question) -> schemas.Answers:
         """Rank tails for heads, or heads for tails, given examples of a relation."""
-
-        def work(is_given_up: Callable[[], bool]) -> schemas.Answers:
-            with metrics.scoring.time():
-                return service.answer(question, is_given_up)
-
-        answers = await scoring.run(work)
+        answers = await scoring.run(timed(service.answer(question), metrics.scoring.observe))
         metrics.answers.inc(len(answers.results))
         return answers
 
     @routes.post("/explain", responses=documented(400, 413, 422, 503, 504))
     async def explain(request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """Say what carried an answer."""
-
-        def work(_: Callable[[], bool]) -> schemas.ExplainResponse:
-            with metrics.scoring.time():
-                return service.explain(request)
-
-        return await scoring.run(work)
+        return await scoring.run(timed(service.explain(request), metrics.scoring.observe))
 
     @routes.get("/entities", responses=documented(422, 503, 504))
     async def entities(
@@ -113,17 +127,20 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
         limit: Annotated[int, listed] = 10,
     ) -> schemas.FoundEntities:
         """Find entities by name."""
-        return await lookup.run(lambda _: service.search(q, limit))
+        return await lookup.run(in_one_step(lambda: service.search(q, limit)))
 
     @routes.get("/entity/{entity_id}/neighbors", responses=documented(404, 422, 503, 504))
-    async def neighbors(entity_id: int, limit: Annotated[int, listed] = 50) -> schemas.Neighbors:
+    async def neighbors(entity_id: schemas.EntityId, limit: Annotated[int, listed] = 50) -> schemas.Neighbors:
         """List the edges of an entity, both directions."""
-        return await lookup.run(lambda _: service.neighbors(entity_id, limit))
+        return await lookup.run(in_one_step(lambda: service.neighbors(entity_id, limit)))
 
     @routes.get("/example", responses=documented(503, 504))
     async def example() -> schemas.Suggestion:
         """Offer a question to try, one whose first answer is right."""
-        return await scoring.run(service.suggest)
+        nonlocal suggestion
+        async with suggesting:
+            suggestion = suggestion or await scoring.run(service.suggest())
+        return suggestion
 
     @routes.get("/about")
     async def about() -> schemas.About:
@@ -162,7 +179,9 @@ def add_page(app: FastAPI) -> None:
 def open_socket(host: str, port: int) -> socket.socket:
     """Take a port, which nobody can connect to before `serve` listens on it; 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened = socket.socket(
+        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # asyncio disables Nagle's delay only if told
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
@@ -186,25 +205,34 @@ class Server(uvicorn.Server):
         self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
 
-def serve(app: FastAPI, opened: socket.socket, limits: Limits, announce: Callable[[str], None]) -> None:
+def configure(app: FastAPI, limits: Limits, has_own_log: bool = False) -> uvicorn.Config:
+    """Tell uvicorn how to serve an application: with our own connections, and with our own log if there is one."""
+    return uvicorn.Config(
+        app,
+        http=cast("type[asyncio.Protocol]", partial(Connection, limits, app.state.metrics.dropped)),
+        log_level=logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING,
+        log_config=None if has_own_log else uvicorn.config.LOGGING_CONFIG,
+        access_log=False,  # the application logs its requests itself
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=int(limits.max_seconds) + EXTRA_SECONDS,
+        backlog=BACKLOG,
+    )
+
+
+def serve(
+    app: FastAPI, opened: socket.socket, limits: Limits, announce: Callable[[str], None], has_own_log: bool = False
+) -> None:
     """Serve; on SIGTERM or Ctrl-C, finish the requests that have begun and return.
 
     Args:
         app: what answers.
         opened: from `open_socket`.
-        limits: how long a request may take.
+        limits: how long a request may take, and how many connections may be open.
         announce: is told the address once it can be reached.
+        has_own_log: whether loggers are set up already, those of uvicorn, too.
     """
-    config = uvicorn.Config(
-        app,
-        log_level=logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING,
-        access_log=logger.isEnabledFor(logging.DEBUG),
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=int(limits.max_seconds) + EXTRA_SECONDS,
-        limit_concurrency=MAX_CONNECTIONS,
-    )
-    server = Server(config, announce)
+    server = Server(configure(app, limits, has_own_log), announce)
 
     def stop(_: int, __: FrameType | None) -> None:
         server.should_exit = True  # uvicorn raises the signal again when it is done; this lets it end well

@@ -1,8 +1,7 @@
 """`tripleshot serve`."""
 
-import ipaddress
 import logging
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.types import Port
@@ -12,6 +11,8 @@ from tripleshot.answering.loading import open_predictor
 from tripleshot.errors import InputError
 from tripleshot.graph.readers import Literals
 from tripleshot.server import Limits, create_app, open_socket, serve
+from tripleshot.server.hosts import AllowedHosts, as_address
+from tripleshot.server.logs import json_logging
 
 logger = logging.getLogger(__name__)
 DEFAULTS = Limits()
@@ -22,12 +23,14 @@ def serve_command(
     *,
     host: str = "127.0.0.1",
     port: Port = 8000,
+    allow_host: Annotated[list[str] | None, Parameter(negative=())] = None,
     token: Annotated[str | None, Parameter(env_var="TRIPLESHOT_TOKEN")] = None,
     method: str | None = None,
     columns: tuple[str, str, str] | None = None,
     literals: Literals = "skip",
     data: str | None = None,
     device: str = "cpu",
+    log: Literal["text", "json"] = "text",
     limits: Annotated[Limits, Parameter(name="*")] = DEFAULTS,
 ) -> None:
     """Open a page on a graph: ask in the browser, or over HTTP.
@@ -45,6 +48,9 @@ def serve_command(
         The address to listen on; others than your own machine can reach it only if it is not a loopback one.
     port
         The port to listen on; 0 takes a free one.
+    allow_host
+        Another name that the server may be called by, such as that of a proxy in front of it; may be given several
+        times. By default localhost and HOST, and every number if HOST is 0.0.0.0 or ::. `*` allows every name.
     token
         What requests must carry as `Authorization: Bearer TOKEN`; the page asks for it. Better given in the
         environment, where other users of the machine do not see it.
@@ -58,6 +64,9 @@ def serve_command(
         Where the run's dataset is now, if it has moved.
     device
         cpu, cuda, cuda:1, mps, ...
+    log
+        How messages are written: `json` writes one object per line, also for every request; as text, requests are
+        shown with -v.
     limits
         How much a request may ask for, and how many may wait.
     """
@@ -67,7 +76,11 @@ def serve_command(
         logger.warning("%s can be reached by others, and there is no --token", host)
     with open_socket(host, port) as opened:
         predictor = open_predictor(source, method, data, device, columns, literals)
-        serve(create_app(predictor, limits, token), opened, limits, announce)
+        app = create_app(predictor, limits, token, AllowedHosts.of(host, allow_host or ()))
+        if log == "text":
+            return serve(app, opened, limits, announce)
+        with json_logging():
+            return serve(app, opened, limits, lambda address: logger.info("running on %s", address), has_own_log=True)
 
 
 def announce(address: str) -> None:
@@ -77,7 +90,5 @@ def announce(address: str) -> None:
 
 
 def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    address = as_address(host)
+    return host == "localhost" if address is None else address.is_loopback

@@ -19,6 +19,7 @@ MEANINGS = {
     404: "There is no such thing.",
     413: "The request is too large.",
     422: "The request is not of the documented form.",
+    421: "The server is not called by the name that the request was sent to.",
     503: "Too many requests wait already; try again later.",
     504: "It took too long and was given up.",
 }

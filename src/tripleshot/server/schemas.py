@@ -1,13 +1,24 @@
 """The JSON that goes in and out."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Reference = Annotated[
     Annotated[str, Field(min_length=1)] | Annotated[int, Field(strict=True, ge=0, lt=2**31)],
     Field(description="An entity: its name, its label if no other has it, or its id as 12 or '#12'."),
 ]
+
+
+def check_digits(text: str) -> str:
+    """Refuse a number that is not written the one plain way: `007`, `+7`, `7.0`, `1_000`."""
+    if not re.fullmatch(r"0|[1-9][0-9]*", text):
+        raise ValueError("an id is a number without sign and leading zeros")
+    return text
+
+
+EntityId = Annotated[int, BeforeValidator(check_digits), Field(ge=0, lt=2**31)]
 
 
 class Request(BaseModel):
@@ -264,6 +275,12 @@ class Health(BaseModel):
     """Whether the server is up."""
 
     status: Literal["ok"]
+
+
+class Ready(BaseModel):
+    """Whether the server can take requests."""
+
+    status: Literal["ready"]
 
 
 class Problem(BaseModel):

@@ -1,8 +1,7 @@
 """What the server can be asked: requests in, the library's documents out, within the limits."""
 
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,18 +10,17 @@ from tripleshot.answering.documents import entity_document, explanation_document
 from tripleshot.answering.explanation import Side
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.questions import MAX_EXAMPLES, Question
+from tripleshot.answering.steps import Steps
 from tripleshot.errors import InputError
 from tripleshot.server import schemas
 from tripleshot.server.limits import Limits
 from tripleshot.server.suggestion import suggest_question
 
+SLICE_SIZE = 8192  # candidates scored before others may have their turn: far below a second for most methods
+
 
 class UnknownEntityError(InputError):
     """An address that names no entity."""
-
-
-class GivenUpError(Exception):
-    """Nobody waits for the answer any more."""
 
 
 class Service:
@@ -31,8 +29,11 @@ class Service:
     def __init__(self, predictor: Predictor, limits: Limits) -> None:
         self.predictor, self.graph, self.index = predictor, predictor.graph, predictor.index
         self.limits = limits
-        self._suggestion: schemas.Suggestion | None = None
-        self._suggesting = threading.Lock()  # one search for however many pages are opened at once
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether names can be searched without waiting for their index."""
+        return self.index.nbytes > 0
 
     def about(self) -> schemas.About:
         """Say what is served."""
@@ -49,43 +50,37 @@ class Service:
             limits=schemas.RequestLimits(examples=most.max_examples, asked=most.max_heads, top=most.max_top),
         )
 
-    def answer(self, question: schemas.Question, is_given_up: Callable[[], bool]) -> schemas.Answers:
-        """Rank answers for every entity asked about; between two of them, stop if nobody waits any more."""
+    def answer(self, question: schemas.Question) -> Steps[schemas.Answers]:
+        """Rank answers for every entity asked about, some candidates at each step."""
         started = time.perf_counter()
         side, given = self._asked(question)
         self._check_count(f"{side}s", len(given), self.limits.max_heads)
         self._check_count("top", question.top, self.limits.max_top)
+        chosen = self._chosen(question.candidates)
         asked = [self._resolve(entity) for entity in given]
         understood = self._understand(question.examples, question.relation, side)
-        pool = self.predictor.candidates_for(understood, question.candidates)
+        pool = self.predictor.candidates_for(understood, chosen)
         self._check_count("candidates", len(pool), self.limits.max_candidates)
+        yield
         rankings = []
         for entity in asked:
-            if is_given_up():
-                raise GivenUpError
-            rankings.append(self.predictor.rank_for(understood, entity, pool, question.top, question.with_known))
+            ranking = yield from understood.rank(entity, pool, question.top, question.with_known, SLICE_SIZE)
+            rankings.append(ranking)
         about = (side, time.perf_counter() - started, understood.relation)
         answers = Answers(self.graph, tuple(asked), tuple(rankings), *about)
         return schemas.Answers.model_validate(answers.to_dict())
 
-    def explain(self, request: schemas.ExplainRequest) -> schemas.ExplainResponse:
+    def explain(self, request: schemas.ExplainRequest) -> Steps[schemas.ExplainResponse]:
         """Say what carried an answer."""
         ends = self._resolve(request.head), self._resolve(request.tail)
         understood = self._understand(request.examples, request.relation, request.asked)
+        yield
         explanation = self.predictor.explain_for(understood, *ends)
         return schemas.ExplainResponse.model_validate(explanation_document(explanation))
 
-    def suggest(self, is_given_up: Callable[[], bool]) -> schemas.Suggestion:
-        """Offer a question to try, the same one to everybody."""
-        with self._suggesting:
-            if self._suggestion is None:
-                self._suggestion = self._find_suggestion(is_given_up)
-            return self._suggestion
-
-    def _find_suggestion(self, is_given_up: Callable[[], bool]) -> schemas.Suggestion:
-        found = suggest_question(self.predictor, is_given_up)
-        if is_given_up():
-            raise GivenUpError
+    def suggest(self) -> Steps[schemas.Suggestion]:
+        """Offer a question to try."""
+        found = yield from suggest_question(self.predictor)
         if found is None:
             return schemas.Suggestion(question=None)
         pairs = [[entity_document(self.graph, entity) for entity in pair] for pair in found.support.tolist()]
@@ -134,6 +129,16 @@ class Service:
         if question.tails is not None and question.heads is None:
             return "tail", question.tails
         raise InputError("give the heads or the tails that are asked about, and not both")
+
+    def _chosen(self, candidates: str | list[str]) -> str | list[str]:
+        """Return what candidates are chosen by, each type once: nothing is looked up before it is known how many."""
+        if isinstance(candidates, str):
+            return candidates
+        types = list(dict.fromkeys(candidates))
+        self._check_count("types of candidates", len(types), self.limits.max_types)
+        for name in types:
+            self._check_letters(name)
+        return types
 
     def _check_letters(self, text: str | int | None) -> None:
         if isinstance(text, str):

@@ -3,13 +3,14 @@
 Without few-shot tasks the relations of the graph itself are asked about, each hidden from the method.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.questions import Question
+from tripleshot.answering.steps import Steps
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import Task
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -38,8 +39,8 @@ class Suggested:
     head: int
 
 
-def suggest_question(predictor: Predictor, is_given_up: Callable[[], bool] = lambda: False) -> Suggested | None:
-    """Return a question that the predictor answers rightly without seeing the relation, if one is soon found.
+def suggest_question(predictor: Predictor) -> Steps[Suggested | None]:
+    """Find a question that the predictor answers rightly without seeing the relation, if that is soon done.
 
     Relations with few candidates come first: their answers are the easiest to check for a person. One of which the
     method knows half is better than one that it knows a little.
@@ -57,9 +58,7 @@ def suggest_question(predictor: Predictor, is_given_up: Callable[[], bool] = lam
             break
         right = []
         for head in heads:
-            if is_given_up():
-                return None
-            best = predictor.rank_for(question, head, pool, 1, include_known=True).tails[:1]
+            best = (yield from question.rank(head, pool, 1, include_known=True)).tails[:1]
             if np.isin(best, task.known_tails(head)).any():
                 right.append((head, bool(np.isin(best, question.support[:, 1]).any())))
         new = [head for head, is_repeated in right if not is_repeated]

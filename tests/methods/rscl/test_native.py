@@ -171,7 +171,7 @@ def test_a_compiler_that_fails_is_no_error(fresh, monkeypatch, tmp_path):
 def test_a_folder_that_cannot_be_written_is_no_error(fresh, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("TRIPLESHOT_HOME", str(tmp_path / "file"))
-    assert native.library() is None
+    assert native.library() is not None  # compiled for this process alone
 
 
 @needs_compiler
