@@ -28,6 +28,16 @@ def test_what_was_made_of_examples_is_kept_until_the_cache_is_cleared():
     assert ask([[3, 4]]) == 3
 
 
+def test_clients_that_ask_in_turns_keep_what_was_made_for_each():
+    cache, made = SupportCache(max_supports=2), []
+
+    def ask(number):
+        return cache.get(np.array([[number, 0]]), lambda: made.append(number) or number)
+
+    assert [ask(number) for number in (1, 2, 1, 2, 1, 3, 1, 2)] == [1, 2, 1, 2, 1, 3, 1, 2]
+    assert made == [1, 2, 3, 2]
+
+
 def test_threads_that_ask_different_things_get_their_own_answers():
     cache, wrong = SupportCache(), []
 

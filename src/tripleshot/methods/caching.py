@@ -1,7 +1,7 @@
 """What methods keep between questions, and how they bound the memory of one.
 
-`SupportCache` keeps what was made of the last examples, `EntityCache` the codes of entities, `SupportLookup` finds the
-task that examples belong to, and `score_in_batches` scores so many candidates at a time.
+`SupportCache` keeps what was made of the last few supports, `EntityCache` the codes of entities, `SupportLookup` finds
+the task that examples belong to, and `score_in_batches` scores so many candidates at a time.
 """
 
 import threading
@@ -19,25 +19,39 @@ if TYPE_CHECKING:  # nobody waits for torch who asks a method without a network
 Value = TypeVar("Value")
 Codes = TypeVar("Codes", bound="npt.NDArray | Tensor")
 
+MAX_SUPPORTS = 4  # whose examples are kept between questions
 MAX_ENTITIES = 250_000  # codes kept between questions: 100 MB at width 100
 
 
 class SupportCache(Generic[Value]):
-    """A cache of one entry, the last support: all queries of a task have the same. Several threads may ask."""
+    """What was made of the last few supports: all queries of a task have the same, and several clients ask in turns.
 
-    def __init__(self) -> None:
-        self._last: tuple[bytes, Value] | None = None
+    Any thread may ask.
+    """
+
+    def __init__(self, max_supports: int = MAX_SUPPORTS) -> None:
+        """Start empty; of more supports than that, the one that was asked for longest ago is dropped."""
+        self._max_supports, self._lock = max_supports, threading.Lock()
+        self._found: dict[bytes, Value] = {}
 
     def get(self, support: IntArray, compute: Callable[[], Value]) -> Value:
-        """Return what was computed for a support, computing it if it is not the last one."""
-        key, last = np.ascontiguousarray(support, dtype=np.int64).tobytes(), self._last
-        if last is None or last[0] != key:
-            self._last = last = key, compute()
-        return last[1]
+        """Return what was computed for a support, computing it if it is none of the last."""
+        key = np.ascontiguousarray(support, dtype=np.int64).tobytes()
+        with self._lock:
+            if key in self._found:
+                self._found[key] = found = self._found.pop(key)  # the last one now
+                return found
+        found = compute()
+        with self._lock:
+            self._found[key] = found
+            while len(self._found) > self._max_supports:
+                del self._found[next(iter(self._found))]
+        return found
 
     def clear(self) -> None:
-        """Drop the entry: the weights have changed."""
-        self._last = None
+        """Drop everything: the weights have changed."""
+        with self._lock:
+            self._found.clear()
 
 
 class EntityCache(Generic[Codes]):
