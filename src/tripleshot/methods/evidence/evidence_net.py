@@ -281,7 +281,8 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
             return [{"mean": fitted.mean, "deviation": fitted.deviation, "values": fitted.values}]
 
         found = keep(self.fingerprint, "fitted-weights", self.graph.num_triples, fit)
-        fitted = replace(network, mean=found["mean"], deviation=found["deviation"]).with_values(found["values"])
+        usual = {name: np.array(found[name]) for name in ("mean", "deviation")}  # to be written to, if somebody trains
+        fitted = replace(network, **usual).with_values(found["values"])
         self._trained, self._module = TrainedWeights.of(fitted.state(), None, "the fitted weights"), None
         self.clear_cache()
 
