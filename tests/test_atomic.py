@@ -123,7 +123,7 @@ def test_a_folder_that_is_being_replaced_is_there_at_every_moment(tmp_path):
     def watch():
         while not is_over.is_set():
             try:
-                os.listdir(home)
+                list(home.iterdir())
             except FileNotFoundError:
                 missing.append(1)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from damage import EDITS, mutated
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.graph.readers import read_graph
 
@@ -36,15 +37,6 @@ VALID = {
     b'<rdf:Description rdf:about="http://e/a"><e:r rdf:resource="http://e/b"/></rdf:Description></rdf:RDF>',
     "graph.jsonld": b'{"@id": "http://e/a", "http://e/r": {"@id": "http://e/b"}}',
 }
-EDITS = st.lists(st.tuples(st.integers(0, 10_000), st.binary(max_size=3), st.integers(0, 4)), min_size=1, max_size=4)
-
-
-def mutated(content, edits):
-    """Replace up to four bytes by up to three others, at each of a few places."""
-    for place, inserted, num_removed in edits:
-        place %= len(content) + 1
-        content = content[:place] + inserted + content[place + num_removed :]
-    return content
 
 
 @pytest.fixture(scope="module")

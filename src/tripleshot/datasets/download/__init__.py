@@ -10,11 +10,11 @@ from rich.progress import Progress
 
 from tripleshot.atomic import swap
 from tripleshot.datasets.download.http import discard, download
-from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults, hash_file
+from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults
 from tripleshot.errors import FetchError, TripleshotError
 from tripleshot.locks import file_lock, lock_of
 
-__all__ = ["RemoteDataset", "fetch", "find_faults", "hash_file"]
+__all__ = ["RemoteDataset", "fetch", "find_faults"]
 
 logger = logging.getLogger(__name__)
 
