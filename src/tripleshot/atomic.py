@@ -184,7 +184,8 @@ def _put_back(home: Path) -> None:
 
 
 def _aside(home: Path) -> Path:
-    return home.with_name(f".{home.name}.replaced")
+    whole = Path(os.path.realpath(home))
+    return whole.parent / f".{whole.name}.replaced"
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -22,7 +22,7 @@ except ImportError:  # Windows
 def lock_of(folder: Path) -> Path:
     """Return the lock file of a folder, beside it: the folder itself need not be there yet, and may be replaced."""
     whole = Path(os.path.realpath(folder))
-    return whole.with_name(f".{whole.name}.lock")
+    return whole.parent / f".{whole.name}.lock"
 
 
 @contextmanager

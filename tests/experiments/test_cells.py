@@ -69,7 +69,7 @@ def test_every_method_shots_and_seed_is_a_cell_but_what_does_not_learn_needs_no_
 
 def test_a_cell_is_a_run_within_the_budget_and_a_result(plan, tiny):
     result = run_cell(plan, RSCL, tiny, Recorder())
-    assert json.loads((plan.folder(RSCL) / RESULT).read_text()) == json.loads(json.dumps(result))
+    assert read_document(plan.folder(RSCL) / RESULT) == json.loads(json.dumps(result))
     training = result["training"]
     assert training["budget"] == BUDGET
     assert training["spent"] == pytest.approx(BUDGET, abs=4 * TICK)
