@@ -21,8 +21,12 @@ import torch
 from campaigns.children import Tally
 from campaigns.damages import damage_files
 from campaigns.fuzzing import fuzz_readers
-from campaigns.interruptions import interrupt_commands, write_where_nobody_can
+from campaigns.interruptions import interrupt_commands, warm_up, write_where_nobody_can
 from tripleshot.evaluation.results import describe_environment, write_json
+
+MEMORY = Path("/dev/shm")  # a kill does not cut the power: nobody need wait for a disk
+    "/dev/shm"
+)  # a file system in memory: a kill does not cut the power, and children need not wait for disks
 
 
 def main() -> int:
@@ -46,11 +50,12 @@ def main() -> int:
         return started + 60 * given.minutes * share
 
     tallies: dict[str, Tally] = {}
-    with tempfile.TemporaryDirectory(prefix="tripleshot-faults-") as name:
+    with tempfile.TemporaryDirectory(prefix="tripleshot-faults-", dir=MEMORY if MEMORY.is_dir() else None) as name:
         os.environ["TRIPLESHOT_HOME"] = str(Path(name) / "home")
         folders = [Path(name) / part for part in ("kills", "disks", "nowhere", "damages", "inputs")]
         for folder in folders:
             folder.mkdir()
+        warm_up(folders[0])
         for part, tally in chain(
             interrupt_commands(folders[0], given.kills, rng, until(0.5), "kill"),
             interrupt_commands(folders[1], given.full_disks, rng, until(0.6), "full disk"),

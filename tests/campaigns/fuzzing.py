@@ -33,6 +33,7 @@ from tripleshot.evaluation.calibration import load_calibration
 from tripleshot.graph.readers import read_graph
 from tripleshot.graph.types import read_type_mapping
 from tripleshot.methods.rscl.settings import tiny
+from tripleshot.methods.trainable import UNIVERSAL
 from tripleshot.server import Limits, create_app
 from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
 from tripleshot.training.log import describe_training, shorten_log
@@ -142,7 +143,7 @@ def _run_files(folder: Path) -> list[Target]:
 
     def read_whole_log(path: Path) -> None:
         describe_training(path.parent)
-        shorten_log(path, ["embedding"], 0, 3)
+        shorten_log(path, 3)
 
     def restored(path: Path, read: Callable[[Path], object]) -> Target:
         valid = path.read_bytes()
@@ -155,6 +156,8 @@ def _run_files(folder: Path) -> list[Target]:
 
         return _file(path, valid, read_then_restore, f"{path.parent.name}/{path.name}", cost=4)
 
+    calibration = (UNIVERSAL / "calibration.json").read_bytes()
+
     def load_this_run(path: Path) -> object:
         return load(run)
 
@@ -162,7 +165,7 @@ def _run_files(folder: Path) -> list[Target]:
         _file(checkpoint, checkpoint.read_bytes().replace(SEAL, b'"former"'), restore),
         restored(run / "config.json", lambda path: load_config(run)),
         *(restored(run / name, load_this_run) for name in ("weights.safetensors", "vocabulary.arrow")),
-        restored(run / "calibration.json", lambda path: load_calibration(run)),
+        _file(folder / "calibration.json", calibration, lambda path: load_calibration(path.parent)),
         restored(run / "log.jsonl", read_whole_log),
         *(restored(path, lambda path: load_saved_dataset(path.parent)) for path in sorted((run / "data").iterdir())),
     ]

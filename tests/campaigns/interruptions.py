@@ -1,8 +1,10 @@
 """SIGKILL at random moments and full disks: what was there stays, or the whole new is there, and it can go on."""
 
+import os
 import random
 import shutil
 import time
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 from campaigns.children import FOREIGN, Campaign, Tally, last_line, run_child, shares_of
@@ -18,6 +20,16 @@ def prepare_graphs(folder: Path) -> tuple[Path, Path]:
     write_graph(graph)
     write_graph(other, 55)
     return graph, other
+
+
+def warm_up(folder: Path) -> None:
+    """Run the commands once in this process: what they import is then there for every child."""
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        for one in commands_on(*prepare_graphs(folder)):
+            if one.name != "index":
+                _fresh(one, folder / "work")
+                with suppress(SystemExit):
+                    one.begin(folder / "work")()
 
 
 def interrupt_commands(folder: Path, num_faults: int, rng: random.Random, until: float, fault: str) -> Campaign:

@@ -63,6 +63,7 @@ class TrainingProgress:
         best_ranks: reciprocal ranks of the best validation, 0 for queries that it did not ask.
         is_validating: the checkpoint was made before a validation, which comes before the next step.
         loss_sums: sums of the losses since they were last logged; `loss_count` says over how many steps.
+        num_logged: lines of the log so far.
         finished: nothing is left to do.
     """
 
@@ -84,6 +85,7 @@ class TrainingProgress:
     is_validating: bool = False
     loss_sums: dict[str, float] = field(default_factory=dict)
     loss_count: int = 0
+    num_logged: int = 0
     finished: bool = False
 
 

@@ -21,12 +21,10 @@ def write_log(path: Path, row: dict[str, object] | None) -> None:
         raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def shorten_log(path: Path, stages: list[str], stage: int, step: int) -> None:
-    """Drop the lines after a step of a stage: a training that goes on from there writes them again."""
-    order = {name: number for number, name in enumerate(stages)}
-    rows = read_log(path) if path.exists() else []
-    kept = [row for row in rows if (order.get(row.get("stage", ""), 0), row.get("step", 0)) <= (stage, step)]
-    write_file(path, "".join(json.dumps(row) + "\n" for row in kept).encode())
+def shorten_log(path: Path, num_lines: int) -> None:
+    """Keep so many lines, those from before a checkpoint: a training that goes on from it writes the others again."""
+    rows = read_log(path)[:num_lines] if path.exists() else []
+    write_file(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
 
 def describe_training(folder: Path) -> dict[str, Any]:

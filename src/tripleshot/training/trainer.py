@@ -132,8 +132,7 @@ class Trainer:
             self.watch.go_on_from(self.progress.spent)
             self._say(logging.INFO, "resuming at %s", self._position())
             if self._is_leader:
-                names = [stage.name for stage in self.stages]
-                shorten_log(self.folder / LOG, names, self.progress.stage, self.progress.step)
+                shorten_log(self.folder / LOG, self.progress.num_logged)
         else:
             torch.manual_seed(self.seed + rank())
             self.optimizers = self._optimizers_of(0)
@@ -299,3 +298,4 @@ class Trainer:
         clock = {"spent": round(state.spent, 2)} if self.watch.seconds else {}
         row = {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **clock, **row}
         write_log(self.folder / LOG, row)
+        state.num_logged += 1
