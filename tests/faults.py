@@ -25,8 +25,6 @@ from campaigns.interruptions import interrupt_commands, warm_up, write_where_nob
 from tripleshot.evaluation.results import describe_environment, write_json
 
 MEMORY = Path("/dev/shm")  # a kill does not cut the power: nobody need wait for a disk
-    "/dev/shm"
-)  # a file system in memory: a kill does not cut the power, and children need not wait for disks
 
 
 def main() -> int:

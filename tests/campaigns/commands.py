@@ -125,7 +125,8 @@ def _indexing(graph: Path) -> Command:
             from tripleshot.graph import index_files
 
             os.environ["TRIPLESHOT_HOME"] = str(folder / "home")
-            index_files.MIN_ROWS = opening.MIN_ROWS = 0
+            index_files.MIN_ROWS = 0  # pyrefly: ignore
+            opening.MIN_ROWS = 0  # pyrefly: ignore
             command("ask", graph, *EXAMPLES, "--head", "person:20", "--out", folder / "answers.parquet")()
 
         return build
