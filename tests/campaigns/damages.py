@@ -44,6 +44,8 @@ def damage_files(folder: Path, num_damages: int, rng: random.Random, until: floa
 
 def _damage(kind: Kind, whole: Path, work: Path, num_damages: int, rng: random.Random, until: float) -> Tally:
     tally, output, found = Tally(), work.with_name("output"), work.with_name("found")
+    if not num_damages or time.monotonic() >= until:
+        return tally
     content = (whole / kind.path).read_bytes()
 
     def answer(changed: bytes) -> tuple[int, bytes]:

@@ -75,6 +75,8 @@ def fuzz_readers(folder: Path, num_inputs: int, first_seed: int, until: float) -
 
 def _fuzz(target: Target, folder: Path, num_inputs: int, first_seed: int, until: float) -> Tally:
     """Run one fuzzer in a child: what damages a library's memory is then seen, too."""
+    if time.monotonic() >= until:
+        return Tally()
     found, output = folder / "fuzzed.json", folder / "output"
     found.unlink(missing_ok=True)
 

@@ -41,6 +41,8 @@ def interrupt_commands(folder: Path, num_faults: int, rng: random.Random, until:
 
 def _interrupt(one: Command, work: Path, num_faults: int, rng: random.Random, until: float, fault: str) -> Tally:
     tally, output = Tally(), work.with_name("output")
+    if not num_faults or time.monotonic() >= until:
+        return tally
     _fresh(one, work)
     started = time.monotonic()
     if loss := one.finish(work, output):
