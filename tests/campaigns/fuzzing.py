@@ -8,6 +8,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -88,7 +89,7 @@ def _fuzz(target: Target, folder: Path, num_inputs: int, first_seed: int, until:
         @given(edits=EDITS)
         def check(edits: list[tuple[int, bytes, int]]) -> None:
             if time.monotonic() > until:
-                return
+                raise KeyboardInterrupt  # all that Hypothesis lets through at once
             try:
                 target.read(mutated(target.valid, edits))
                 counts["read"] += 1
@@ -98,7 +99,8 @@ def _fuzz(target: Target, folder: Path, num_inputs: int, first_seed: int, until:
         warnings.simplefilter("ignore")
         target.read(target.valid)
         try:
-            check()
+            with suppress(KeyboardInterrupt):
+                check()
         finally:
             found.write_text(json.dumps(counts))
 
