@@ -272,8 +272,7 @@ class Trainer:
 
     def _save(self, keep: bool = False) -> None:
         """Write a checkpoint, and before it perhaps the weights as the best; take down how long it took."""
-        started = self.watch.clock()
-        random_states = gather_random_states(self.rng)
+        started, random_states = self.watch.clock(), gather_random_states(self.rng)
         if self._is_leader:
             if keep:
                 self.keep()
