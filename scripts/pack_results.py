@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tripleshot.checksums import CHECKSUM
 from tripleshot.evaluation.results import RESULT, RUNS, Result, read_results, write_json_lines
 from tripleshot.experiments.comparison_table import label_of
 from tripleshot.experiments.paper.results import budget_of
@@ -29,6 +30,7 @@ def read_with_conditions(path: Path) -> list[Result]:
         (result,) = read_results(file)
         config = json.loads((file.parent / CONFIG).read_text(encoding="utf-8"))
         budget = {} if "training" in result else {"budget": config["budget"]}
+        result.pop(CHECKSUM, None)
         found.append({**result, "data": config["data"], **budget})
     return found
 

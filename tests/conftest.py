@@ -18,6 +18,7 @@ from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import RSCLSettings
 from tripleshot.methods.rscl.tokens import Tokens
 
+os.fsync = lambda fd: None  # no test cuts the power, and hundreds of writes would wait for the disk
 torch.set_num_threads(1)  # small tensors, and runs that are repeatable to the bit
 settings.register_profile("random", deadline=None)  # the first call takes longer: it imports what others need, too
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -1,10 +1,42 @@
 import errno
+import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from tripleshot.atomic import cache_dir, new_folder, restored, write_file
+from tripleshot.atomic import cache_dir, new_folder, recover, restored, write_file
 from tripleshot.errors import TripleshotError
+
+DIES_BETWEEN_TWO_RENAMES = """
+import ctypes, os, sys
+from pathlib import Path
+from tripleshot.atomic import new_folder
+
+def no_library(*names, **options):
+    raise OSError
+
+def dies_with_the_second(self, target, rename=Path.rename):
+    if self.name.startswith(".home-"):
+        os._exit(9)
+    return rename(self, target)
+
+ctypes.CDLL, Path.rename = no_library, dies_with_the_second
+with new_folder(Path(sys.argv[1]), overwrite=True) as folder:
+    (folder / "newer").touch()
+"""
+
+
+@pytest.fixture
+def cannot_exchange(monkeypatch):
+    """A system that cannot exchange two folders in one step."""
+
+    def no_library(*names, **options):
+        raise OSError
+
+    monkeypatch.setattr("ctypes.CDLL", no_library)
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -50,13 +82,14 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path):
         pass
 
 
+@pytest.mark.usefixtures("cannot_exchange")
 def test_a_replacement_that_fails_puts_the_old_folder_back(tmp_path, monkeypatch):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "precious").write_text("x")
     rename = Path.rename
 
     def fails_for_the_new_one(self, target):
-        if Path(target) == tmp_path / "home" and "old" not in self.name:
+        if self.name.startswith(".home-"):
             raise OSError(errno.EIO, "Input/output error")
         return rename(self, target)
 
@@ -65,6 +98,75 @@ def test_a_replacement_that_fails_puts_the_old_folder_back(tmp_path, monkeypatch
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
     assert (tmp_path / "home" / "precious").read_text() == "x"
+
+
+def replace_folder(home, name):
+    with new_folder(home, overwrite=True) as folder:
+        (folder / name).touch()
+
+
+@pytest.mark.parametrize("system", ["this", "cannot_exchange"])
+def test_a_folder_is_replaced_whole_and_nothing_else_is_left(tmp_path, request, system):
+    if system != "this":
+        request.getfixturevalue(system)
+    for name in ("old", "new"):
+        replace_folder(tmp_path / "home", name)
+        assert [path.name for path in (tmp_path / "home").iterdir()] == [name]
+        assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two folders in one step")
+def test_a_folder_that_is_being_replaced_is_there_at_every_moment(tmp_path):
+    home, is_over, missing = tmp_path / "home", threading.Event(), []
+    replace_folder(home, "first")
+
+    def watch():
+        while not is_over.is_set():
+            try:
+                list(home.iterdir())
+            except FileNotFoundError:
+                missing.append(1)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for _ in range(30):
+        replace_folder(home, "next")
+    is_over.set()
+    watcher.join()
+    assert not missing
+
+
+@pytest.mark.parametrize("does_next", ["read", "write"])
+def test_a_process_that_dies_between_two_renames_loses_nothing(tmp_path, does_next):
+    home = tmp_path / "home"
+    replace_folder(home, "precious")
+    died = subprocess.run([sys.executable, "-c", DIES_BETWEEN_TWO_RENAMES, str(home)], check=False)
+    assert died.returncode == 9
+    assert not home.exists()
+    if does_next == "read":
+        recover(home)
+        assert [path.name for path in home.iterdir()] == ["precious"]
+    else:
+        with pytest.raises(TripleshotError, match="exists already"), new_folder(home):
+            pass
+    replace_folder(home, "newest")
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+def test_what_a_killed_process_left_of_its_writing_goes_with_the_next_one(tmp_path):
+    (tmp_path / ".home-a1b2c3d4").mkdir()
+    (tmp_path / ".home-2-a1b2c3d4").mkdir()
+    replace_folder(tmp_path / "home", "whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"home", ".home-2-a1b2c3d4"}
+
+
+def test_what_is_put_in_place_is_on_the_disk_before(tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda number: flushed.append(os.fstat(number).st_ino))
+    write_file(tmp_path / "file", b"x")
+    replace_folder(tmp_path / "home", "inside")
+    for path in (tmp_path, tmp_path / "file", tmp_path / "home", tmp_path / "home" / "inside"):
+        assert path.stat().st_ino in flushed
 
 
 def test_the_cache_is_where_the_user_says_or_with_the_caches_of_other_programs(tmp_path, monkeypatch):

@@ -1,24 +1,27 @@
-"""Files and folders that appear whole or not at all, locks, and the folder where what was fetched or made is kept."""
+"""Files and folders that appear whole or not at all, and the folder where what was fetched or made is kept.
 
+What has been put in place is on the disk, too: a power cut leaves the old or the new, as a killed process does.
+"""
+
+import ctypes
+import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from tripleshot.errors import InputError, TripleshotError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
+from tripleshot.locks import file_lock, folder_lock, lock_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+AT_CURRENT_FOLDER, RENAME_EXCHANGE = -100, 2  # of Linux: linux/fcntl.h, linux/fs.h
 UNDATED = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}  # metadata by format
 
 
@@ -59,30 +62,48 @@ def new_file(path: Path) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as aside:
             temporary = Path(aside) / path.name
             yield temporary
+            _flush(temporary)
             temporary.replace(path)
+            _flush(path.parent)
     except OSError as error:
         raise TripleshotError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 @contextmanager
 def new_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Give a temporary folder to fill, and put it in place in one step once the block has ended well."""
-    if folder.exists() and not overwrite:
-        raise InputError(f"{folder}: exists already; choose another folder, or ask to overwrite it")
+    """Give a temporary folder to fill, and put it in place in one step once the block has ended well.
+
+    Nobody else fills the same folder meanwhile: who tries is told which process does.
+    """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
         raise TripleshotError(f"{folder}: cannot be written: {error.strerror}") from None
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as aside:
-            swap(temporary, folder, Path(aside) / "old")
-    except OSError as error:
-        raise TripleshotError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with folder_lock(folder):
+        _put_back(folder)
+        remove_abandoned(folder)
+        if folder.exists() and not overwrite:
+            raise InputError(f"{folder}: exists already; choose another folder, or ask to overwrite it")
+        temporary = None
+        try:
+            temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+            yield temporary
+            temporary.chmod(0o755)
+            swap(temporary, folder)
+        except OSError as error:
+            raise TripleshotError(f"{folder}: cannot be written: {error.strerror or error}") from None
+        finally:
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what a process that was killed has left of its writing of `path`, where nobody else writes it now."""
+    temporary = re.compile(rf"\.{re.escape(path.name)}-[a-z0-9_]{{8}}")
+    with suppress(OSError):
+        for beside in path.parent.iterdir():
+            if temporary.fullmatch(beside.name):
+                shutil.rmtree(beside, ignore_errors=True)
 
 
 @contextmanager
@@ -126,47 +147,74 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def swap(folder: Path, home: Path, aside: Path) -> None:
-    """Put `folder` in the place of `home` by renaming, and what was there `aside`; a failure puts it back."""
-    try:
-        if home.exists():
-            home.rename(aside)
-        folder.rename(home)
-    except BaseException:
-        if aside.exists() and not home.exists():
-            aside.rename(home)
-        raise
+def swap(folder: Path, home: Path) -> None:
+    """Put a folder in the place of `home` in one step; what was there is then in the folder's place, to be removed.
 
-
-@contextmanager
-def file_lock(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, waiting while another process holds it; the system frees it when a process dies.
-
-    Where the system or the file system has no such locks, nobody waits.
+    Systems that cannot exchange two folders rename twice; what is aside in between is put back by `recover`.
     """
-    file = _open_locked(path)
-    while not _is_still_at(file, path):
-        file.close()
-        file = _open_locked(path)
-    with file:
+    for path in (*folder.rglob("*"), folder):
+        _flush(path)
+    if not home.exists():
+        folder.rename(home)
+    elif not _exchange(folder, home):
+        aside = _aside(home)
+        home.rename(aside)
         try:
-            yield
-        finally:
-            with suppress(OSError):  # Windows keeps a file that is open
-                path.unlink()
+            folder.rename(home)
+        except BaseException:
+            aside.rename(home)
+            raise
+        aside.rename(folder)
+    _flush(home.parent)
 
 
-def _open_locked(path: Path) -> IO[bytes]:
-    file = path.open("wb")
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-    return file
+def recover(home: Path) -> None:
+    """Put a folder back whose replacement was interrupted, on a system that cannot exchange two folders."""
+    if _aside(home).exists():
+        with suppress(OSError), file_lock(lock_of(home)):
+            _put_back(home)
 
 
-def _is_still_at(file: IO[bytes], path: Path) -> bool:
-    """Tell whether the locked file is the one that others would lock now: its last holder removed it on leaving."""
+def _put_back(home: Path) -> None:
+    aside = _aside(home)
+    if aside.exists() and not home.exists():
+        aside.rename(home)
+    elif aside.exists():
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _aside(home: Path) -> Path:
+    whole = Path(os.path.realpath(home))
+    return whole.parent / f".{whole.name}.replaced"
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step, and tell whether the system can."""
     try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):  # not Linux, or an old one
         return False
+    here = AT_CURRENT_FOLDER
+    if rename(here, os.fsencode(one), here, os.fsencode(other), RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):  # the kernel or the file system has no such thing
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file or the names in a folder are on the disk; not every system can do so for folders."""
+    if path.is_dir():
+        with suppress(OSError):
+            _flush_opened(path, os.O_RDONLY)
+    elif path.is_file():
+        _flush_opened(path, os.O_RDWR)
+
+
+def _flush_opened(path: Path, mode: int) -> None:
+    descriptor = os.open(path, mode)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -8,6 +8,7 @@ import pytest
 from tripleshot.answering.loading import load, open_predictor
 from tripleshot.answering.models import train
 from tripleshot.answering.predictor import DEFAULT_METHOD
+from tripleshot.checksums import read_document
 from tripleshot.datasets import catalog
 from tripleshot.errors import InputError
 from tripleshot.training.runs import CONFIG, DATA
@@ -16,7 +17,7 @@ from tripleshot.training.runs import CONFIG, DATA
 def test_a_run_of_a_methods_former_name_loads_with_one_line_that_says_so(tiny, tmp_path):
     model = train("evidence-net", tiny, shots=3, preset="tiny", folder=tmp_path / "run")
     path = tmp_path / "run" / CONFIG
-    path.write_text(json.dumps({**json.loads(path.read_text()), "method": "rscl+"}))
+    path.write_text(json.dumps({**read_document(path), "method": "rscl+"}))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         again = load(tmp_path / "run")
@@ -69,7 +70,7 @@ def test_data_that_are_gone_or_have_changed_are_an_error_that_says_what_to_do(pr
 def test_the_catalog_is_where_data_are_looked_for_last(project, tiny, tmp_path, monkeypatch):
     (project / "tiny").rename(tmp_path / "elsewhere")
     path = project / "runs" / "one" / CONFIG
-    path.write_text(json.dumps({**json.loads(path.read_text()), "dataset": "atlas"}))
+    path.write_text(json.dumps({**read_document(path), "dataset": "atlas"}))
     with pytest.raises(InputError, match=r"atlas: has changed since.*--data"):
         load(path.parent)
     monkeypatch.setattr(catalog, "load_atlas", lambda: tiny)

@@ -96,6 +96,28 @@ def test_a_damaged_folder_is_one_clear_error(tiny, tmp_path, damage):
         load_saved_dataset(folder)
 
 
+def test_a_label_or_a_question_that_was_changed_is_noticed(tiny, tmp_path):
+    labelled = replace(tiny, graph=tiny.graph.with_labels({"city:0": "Rome"}))
+    labelled.save(tmp_path / "saved")
+    replace(tiny, graph=tiny.graph.with_labels({"city:0": "Nome"})).save(tmp_path / "other")
+    (tmp_path / "other" / "entities.parquet").replace(tmp_path / "saved" / "entities.parquet")
+    with pytest.raises(InputError, match=r"entities\.parquet: changed since it was written"):
+        load_saved_dataset(tmp_path / "saved")
+    labelled.save(tmp_path / "saved", overwrite=True)
+    page = tmp_path / "saved" / "dataset.json"
+    page.write_text(page.read_text().replace("works in", "walks in"))
+    with pytest.raises(InputError, match=r"dataset\.json: changed since it was written"):
+        load_saved_dataset(tmp_path / "saved")
+
+
+def test_a_dataset_that_was_written_without_checksums_is_read(tiny, tmp_path):
+    tiny.save(tmp_path / "saved")
+    page = json.loads((tmp_path / "saved" / "dataset.json").read_text())
+    del page["files"], page["checksum"]
+    (tmp_path / "saved" / "dataset.json").write_text(json.dumps(page))
+    assert load_saved_dataset(tmp_path / "saved").content_hash == tiny.content_hash
+
+
 @pytest.mark.nell
 def test_nell_one_survives_and_is_compact(nell_one, tmp_path):
     nell_one.save(tmp_path / "nell")

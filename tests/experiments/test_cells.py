@@ -10,6 +10,7 @@ import pytest
 
 from clocks import SteadyClock
 from slow_method import make_dataset
+from tripleshot.checksums import read_document
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import RESULT
 from tripleshot.experiments.cells import Cell, Plan, run_cell, variant_of_width
@@ -68,7 +69,7 @@ def test_every_method_shots_and_seed_is_a_cell_but_what_does_not_learn_needs_no_
 
 def test_a_cell_is_a_run_within_the_budget_and_a_result(plan, tiny):
     result = run_cell(plan, RSCL, tiny, Recorder())
-    assert json.loads((plan.folder(RSCL) / RESULT).read_text()) == json.loads(json.dumps(result))
+    assert read_document(plan.folder(RSCL) / RESULT) == json.loads(json.dumps(result))
     training = result["training"]
     assert training["budget"] == BUDGET
     assert training["spent"] == pytest.approx(BUDGET, abs=4 * TICK)
@@ -141,7 +142,7 @@ def test_cells_of_other_conditions_are_refused(plan, tiny):
 def test_a_setting_that_is_newer_than_a_finished_cell_is_off_in_it(plan, tiny):
     run_cell(plan, RSCL, tiny, Recorder())
     path = plan.folder(RSCL) / CONFIG
-    config = json.loads(path.read_text())
+    config = read_document(path)
     del config["settings"]["text"]
     path.write_text(json.dumps(config))
     run_cell(plan, RSCL, tiny, Recorder())
@@ -154,7 +155,7 @@ def test_a_setting_that_is_newer_than_a_finished_cell_is_off_in_it(plan, tiny):
 def test_a_run_of_another_version_is_refused_by_the_names_of_its_settings(plan, tiny):
     run_cell(plan, RSCL, tiny, Recorder())
     path = plan.folder(RSCL) / CONFIG
-    config = json.loads(path.read_text())
+    config = read_document(path)
     config["settings"]["wisdom"] = 3
     path.write_text(json.dumps(config))
     with pytest.raises(InputError, match="another version, with settings that are not known here: wisdom"):

@@ -1,10 +1,16 @@
+import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import save_file
 from torch import nn
 
+from damage import flipped
 from tripleshot.errors import InputError
 from tripleshot.methods.settings import OptimizerKind
 from tripleshot.training.checkpoints import (
@@ -16,6 +22,7 @@ from tripleshot.training.checkpoints import (
     save_weights,
 )
 from tripleshot.training.optimization import make_optimizers
+from tripleshot.training.random_states import gather_random_states
 
 
 def optimizers_for(module, kind: OptimizerKind = "adam"):
@@ -69,7 +76,7 @@ def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path, kin
     optimizers = optimizers_for(module, kind)(0)
     take_step(module, optimizers, rng)
     progress = TrainingProgress(stage=1, step=7, best_mrr=0.25, loss_sums={"fit": 1.5}, loss_count=3)
-    save_checkpoint(tmp_path / "checkpoint", module, optimizers, rng, progress)
+    save_checkpoint(tmp_path / "checkpoint", module, optimizers, gather_random_states(rng), progress)
     take_step(module, optimizers, rng)
 
     other, other_rng = make(), np.random.default_rng(9)
@@ -80,9 +87,46 @@ def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path, kin
     assert other_rng.random() == rng.random()
 
 
+def save_untrained(path, module, rng):
+    save_checkpoint(path, module, optimizers_for(module)(0), gather_random_states(rng), TrainingProgress())
+
+
 def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path):
     module, rng = nn.Linear(3, 2), np.random.default_rng(0)
-    save_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module)(0), rng, TrainingProgress())
+    save_untrained(tmp_path / "checkpoint", module, rng)
     other = nn.Linear(4, 2)
     with pytest.raises(InputError, match="belongs to another configuration"):
         load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other), rng)
+
+
+def test_a_checkpoint_of_another_number_of_processes_is_refused(tmp_path: Path):
+    module, rng = nn.Linear(3, 2), np.random.default_rng(0)
+    states = gather_random_states(rng).expand(2, -1)
+    save_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module)(0), states, TrainingProgress())
+    with pytest.raises(InputError, match="a training in 2 processes, and goes on in as many, not in one process"):
+        load_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module), rng)
+
+
+def test_a_checkpoint_of_an_earlier_version_goes_on(tmp_path: Path):
+    module, rng, other = nn.Linear(3, 2), np.random.default_rng(7), np.random.default_rng(0)
+    tensors = {f"module.{name}": value for name, value in module.state_dict().items()}
+    header = {"progress": {"step": 3}, "numpy": rng.bit_generator.state}
+    save_file({**tensors, "torch": torch.get_rng_state()}, tmp_path / "checkpoint", {"state": json.dumps(header)})
+    _, progress = load_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module), other)
+    assert progress.step == 3
+    assert other.random() == rng.random()
+
+
+@given(place=st.integers(0), cut=st.none() | st.integers(0), is_old=st.booleans())
+def test_damage_to_a_checkpoint_is_one_clear_error_or_none_of_its_content(tmp_path_factory, place, cut, is_old):
+    path = tmp_path_factory.mktemp("damaged") / "checkpoint"
+    module, other, rng = nn.Linear(3, 2), nn.Linear(3, 2), np.random.default_rng(0)
+    save_untrained(path, module, rng)
+    content = path.read_bytes()
+    if is_old:
+        content = content.replace(b'"sha256"', b'"former"')
+    header = 8 + int.from_bytes(content[:8], "little")
+    path.write_bytes(flipped(content, place % (8 * header))[: cut and cut % len(content)])
+    with suppress(InputError):
+        load_checkpoint(path, other, optimizers_for(other), rng)
+        assert is_old or torch.equal(other.weight, module.weight)

@@ -49,6 +49,47 @@ with process_group("cpu"):
 """
 
 
+DRAWS = """
+import sys
+from pathlib import Path
+import numpy as np
+import torch
+from torch import nn
+from tripleshot.evaluation.validation import Validation
+from tripleshot.methods.trainable import Stage
+from tripleshot.training.distributed import process_group, rank
+from tripleshot.training.trainer import Trainer, TrainerOptions
+
+torch.set_num_threads(1)
+
+def train(folder, dies_at=None, resume=False):
+    folder.mkdir(exist_ok=True)
+    torch.manual_seed(0)
+    module, drawn = nn.Linear(3, 1), []
+    def losses(step, rng):
+        if step == dies_at:
+            raise RuntimeError
+        drawn.append((rng.random(), float(torch.rand(()))))
+        return {"fit": (module(torch.tensor([*drawn[-1], 1.0])) - 1).square().mean()}
+    stage = Stage("only", losses, 6, 0.1, "constant", 0)
+    options = TrainerOptions(checkpoint_every=2)
+    trainer = Trainer(module, [stage], folder, 0, lambda *limits: Validation(np.ones(1), 1), lambda: None, options)
+    try:
+        trainer.run(resume)
+    except RuntimeError:
+        pass
+    return drawn, module.weight.detach()
+
+folder = Path(sys.argv[1])
+with process_group("cpu"):
+    drawn, weight = train(folder / "whole")
+    train(folder / "stopped", dies_at=5)
+    drawn_after, weight_after = train(folder / "stopped", resume=True)
+    assert drawn_after == drawn[4:], (rank(), drawn_after, drawn)
+    assert torch.equal(weight, weight_after)
+"""
+
+
 def torchrun(*words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -93,3 +134,9 @@ def test_rscl_trains_in_two_processes_and_resuming_what_is_finished_trains_no_mo
     assert torchrun(*words, "--resume").returncode == 0
     assert finished_stages(tmp_path / "run") == ["pre-training", "episodes"]
     assert (tmp_path / "run" / "weights.safetensors").exists()
+
+
+def test_a_resumed_training_goes_on_with_the_draws_of_each_process(tmp_path: Path):
+    (tmp_path / "draws.py").write_text(DRAWS)
+    done = torchrun(tmp_path / "draws.py", tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """Training into a folder: what a run leaves behind, and what a start that fails does not."""
 
 import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 from slow_method import Clock, Pace, SlowMethod, make_dataset
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.calibration import load_calibration
+from tripleshot.locks import folder_lock
 from tripleshot.methods import create_method
 from tripleshot.methods.trainable import WEIGHTS
 from tripleshot.training.budget import Stopwatch
@@ -239,3 +241,21 @@ def test_few_steps_from_weights_that_were_good_before_are_not_said_to_be_few(cap
 def test_a_training_by_steps_is_not_said_to_be_short(tiny, caplog):
     fit(create_method("transe", TRANSE), tiny, SHOTS)
     assert not [record for record in caplog.records if record.levelno == logging.WARNING]
+
+
+def test_two_trainings_never_write_into_one_folder(tiny, tmp_path):
+    with folder_lock(tmp_path / "run"):
+        for resume in (False, True):
+            with pytest.raises(InputError, match=rf"run: process {os.getpid()} on .* is writing it"):
+                train_run("degree", tiny, 3, tmp_path / "run", resume=resume)
+    train_run("degree", tiny, 3, tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_what_a_killed_training_left_half_written_goes_with_the_next_one(tiny, tmp_path):
+    train_run("degree", tiny, 3, tmp_path / "run")
+    for left in (tmp_path / ".run-a1b2c3d4", tmp_path / "run" / f".{CONFIG}-a1b2c3d4"):
+        left.mkdir()
+    train_run("degree", tiny, 3, tmp_path / "run", resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert not list((tmp_path / "run").glob(".*"))

@@ -1,7 +1,7 @@
 import pytest
 
 from tripleshot.errors import InputError
-from tripleshot.training.log import LOG, describe_training, read_log, write_log
+from tripleshot.training.log import LOG, describe_training, read_log, shorten_log, write_log
 
 
 def test_a_log_is_begun_anew_and_read_back(tmp_path):
@@ -40,7 +40,19 @@ def test_the_best_validation_is_the_one_that_was_kept_not_the_highest_on_fewer_q
     assert described["steps"] == {"one": 9, "other": 20}
 
 
-def test_a_broken_log_is_named(tmp_path):
-    (tmp_path / LOG).write_text("{")
+@pytest.mark.parametrize("content", ["{\n", "7\n", '{"step": "one"}\n', '{"step": 1}\n{"stage": []}\n'])
+def test_a_broken_log_is_named(tmp_path, content):
+    (tmp_path / LOG).write_text(content)
     with pytest.raises(InputError, match=LOG):
         read_log(tmp_path / LOG)
+
+
+def test_a_line_that_a_killed_training_did_not_finish_is_dropped(tmp_path):
+    path = tmp_path / LOG
+    for step in (1, 2, 3):
+        write_log(path, {"stage": "only", "step": step})
+    path.write_text(path.read_text() + '{"stage": "on')
+    assert [row["step"] for row in read_log(path)] == [1, 2, 3]
+    shorten_log(path, 2)
+    write_log(path, {"stage": "only", "step": 3})
+    assert [row["step"] for row in read_log(path)] == [1, 2, 3]

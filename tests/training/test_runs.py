@@ -1,8 +1,12 @@
+import json
+from contextlib import suppress
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from hypothesis import given
 
+from damage import EDITS, mutated
 from tripleshot.errors import InputError, InputWarning
 from tripleshot.methods.rscl.settings import tiny as rscl
 from tripleshot.methods.trainable import PRETRAINED
@@ -63,6 +67,40 @@ def test_a_broken_vocabulary_is_refused(tmp_path):
     (tmp_path / VOCABULARY).write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match=VOCABULARY):
         load_names(tmp_path)
+
+
+def test_a_name_that_was_changed_is_noticed(tiny, tmp_path):
+    save_names(tiny.graph, tmp_path)
+    content = (tmp_path / VOCABULARY).read_bytes()
+    (tmp_path / VOCABULARY).write_bytes(content.replace(b"country:0", b"country:9"))
+    with pytest.raises(InputError, match=f"{VOCABULARY}: changed since it was written"):
+        load_names(tmp_path)
+
+
+@given(edits=EDITS)
+def test_no_damage_to_a_vocabulary_raises_anything_but_an_input_error(tiny, tmp_path_factory, edits):
+    folder = tmp_path_factory.mktemp("damaged")
+    save_names(tiny.graph, folder)
+    (folder / VOCABULARY).write_bytes(mutated((folder / VOCABULARY).read_bytes(), edits))
+    with suppress(InputError):
+        found = load_names(folder)
+        assert found is not None
+        assert found.fits(tiny.graph)
+
+
+def test_a_setting_that_was_changed_is_noticed(tiny, tmp_path):
+    save_config(config_of(tiny), tmp_path)
+    text = (tmp_path / CONFIG).read_text()
+    (tmp_path / CONFIG).write_text(text.replace('"width": 8', '"width": 9'))
+    with pytest.raises(InputError, match=f"{CONFIG}: changed since it was written"):
+        load_config(tmp_path)
+
+
+@pytest.mark.parametrize(("field", "value"), [("method", 7), ("settings", []), ("shots", "5"), ("commit", 1)])
+def test_a_field_of_another_kind_is_named(tiny, tmp_path, field, value):
+    (tmp_path / CONFIG).write_text(json.dumps({**asdict(config_of(tiny)), field: value}))
+    with pytest.raises(InputError, match=f"{CONFIG}: does not describe a run: {field} cannot be"):
+        load_config(tmp_path)
 
 
 def grown(dataset, count):

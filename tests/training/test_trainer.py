@@ -146,6 +146,24 @@ def test_weights_and_a_checkpoint_precede_the_first_validation_which_a_resumed_r
     assert logs[0] == logs[1]
 
 
+def test_a_validation_is_logged_once_also_if_the_process_dies_right_after_it(tmp_path):
+    _, made = trainer(tmp_path / "whole")
+    made.run()
+
+    def cut_power(update):
+        if update.best_mrr >= 0:
+            raise RuntimeError("power cut")
+
+    _, broken = trainer(tmp_path / "run")
+    broken.callback = cut_power
+    with pytest.raises(RuntimeError, match="power cut"):
+        broken.run()
+    _, resumed = trainer(tmp_path / "run")
+    resumed.run(resume=True)
+    logs = [[line.get("valid_mrr") for line in read_log(tmp_path / name / LOG)] for name in ("run", "whole")]
+    assert logs[0] == logs[1]
+
+
 def test_weights_are_compared_on_the_queries_that_both_validations_asked(tmp_path):
     """The second validation was cut short: it has the higher mean, and is worse on what both asked."""
     _, made = trainer(tmp_path / "run")

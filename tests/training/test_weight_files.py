@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from tripleshot.errors import InputError
@@ -30,3 +31,20 @@ def test_weights_that_cannot_be_read_are_named(tmp_path: Path, framework):
     (tmp_path / WEIGHTS).write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match=f"{WEIGHTS}: not readable as weights"):
         read_weights(tmp_path / WEIGHTS, framework)
+
+
+@pytest.mark.parametrize("framework", ["np", "pt"])
+def test_every_flipped_bit_of_the_weights_is_noticed(tmp_path: Path, framework):
+    save_weights(nn.Linear(3, 2), tmp_path)
+    path = tmp_path / WEIGHTS
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    for place in range(start, len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :])
+        with pytest.raises(InputError, match=f"{WEIGHTS}: changed since it was written"):
+            read_weights(path, framework)
+
+
+def test_weights_that_were_written_without_a_checksum_are_read(tmp_path: Path):
+    save_file({"weight": torch.ones(2)}, tmp_path / WEIGHTS)
+    assert read_weights(tmp_path / WEIGHTS)["weight"].tolist() == [1, 1]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from tripleshot.atomic import cache_dir, write_file
+from tripleshot.atomic import cache_dir, recover, write_file
 from tripleshot.datasets import download
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
 from tripleshot.datasets.download import RemoteDataset
@@ -154,6 +154,7 @@ def _locate(source: str | Path, fetch: bool) -> tuple[Path, str]:
     """Return where a dataset is, and its name if it is one of the catalog."""
     if str(source) in REMOTE:
         name, folder = str(source), cache_dir() / str(source)
+        recover(folder)
         if fetch and not is_nell_layout(folder):
             fetch_dataset(name)
         if not is_nell_layout(folder):
@@ -163,6 +164,7 @@ def _locate(source: str | Path, fetch: bool) -> tuple[Path, str]:
             )
         return folder, name
     path = Path(source)
+    recover(path)
     if not path.exists():
         raise InputError(f"{source}: no such file, folder or dataset{did_you_mean(str(source), dataset_names())}")
     return path, ""

@@ -1,7 +1,8 @@
 """A few-shot dataset on disk: one folder of Parquet tables and a JSON manifest with a hash of its content.
 
-`dataset.json` names the format, the content hash and the tasks; `entities`, `relations`, `triples`, `types`, `tasks`,
-`known` and `candidates` are Parquet tables. Nothing is pickled. A folder appears whole or not at all.
+`dataset.json` names the format, the content hash, the hash of each file and the tasks; `entities`, `relations`,
+`triples`, `types`, `tasks`, `known` and `candidates` are Parquet tables. Nothing is pickled. A folder appears whole or
+not at all.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 
 from tripleshot import arrays
 from tripleshot.atomic import new_folder
+from tripleshot.checksums import changed, hash_file, read_document, seal_document
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset, Split, Task
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -75,8 +77,10 @@ def write_dataset(dataset: FewShotDataset, folder: Path, overwrite: bool = False
                 for split, task in dataset.all_tasks()
             ],
             "notes": list(dataset.notes),
+            "files": {table.name: hash_file(table) for table in sorted(temporary.iterdir())},
         }
-        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(seal_document(manifest), indent=1, ensure_ascii=False) + "\n"
+        (temporary / MANIFEST).write_text(text, encoding="utf-8")
 
 
 def _write_tables(dataset: FewShotDataset, folder: Path) -> None:
@@ -108,14 +112,17 @@ def is_saved_dataset(folder: Path) -> bool:
 def load_saved_dataset(folder: Path) -> FewShotDataset:
     """Read a folder written by `FewShotDataset.save` and check that its content still has the hash that was written."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_document(folder / MANIFEST)
         if manifest["format"] != FORMAT:
             raise InputError(f"{folder / MANIFEST}: format {manifest['format']}, this version reads format {FORMAT}")
+        for name, expected in manifest.get("files", {}).items():
+            if hash_file(folder / name) != expected:
+                raise changed(folder / name)
         dataset = _read_tables(folder, manifest)
         found = dataset.content_hash
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, pa.ArrowException) as error:
         raise InputError(f"{folder}: not a readable dataset: {error}") from None
     if found != manifest["data_hash"]:
         raise InputError(f"{folder}: changed since it was written: its content hash is {found[:12]}…")

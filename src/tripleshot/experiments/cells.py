@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from tripleshot.checksums import read_document, seal_document
 from tripleshot.datasets.dataset import FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, sample_queries
@@ -166,7 +167,7 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
         "variant": cell.variant,
         **({"sample": plan.queries} if plan.queries else {}),
     }
-    write_json(document, folder / RESULT)
+    write_json(seal_document(document), folder / RESULT)
     logger.info("%s: %s MRR %.4f", cell, plan.split, evaluation.mrr)
     return document
 
@@ -261,10 +262,10 @@ def _read_result(plan: Plan, folder: Path) -> dict[str, Any]:
     """Return the result of a finished cell; one that was asked other queries is refused."""
     path = folder / RESULT
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        result = read_document(path)
+        conditions = ((result.get("sample", 0), result["split"]), (plan.queries, plan.split))
+    except (OSError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a readable result: {error}") from None
-    conditions = ((result.get("sample", 0), result["split"]), (plan.queries, plan.split))
     asked, wanted = (f"{count or 'all'} {split} queries" for count, split in conditions)
     if asked != wanted:
         raise InputError(f"{folder}: was asked {asked}, not {wanted}; choose another folder")

@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import frozen
-from tripleshot.atomic import cache_dir, file_lock, new_folder
+from tripleshot.atomic import cache_dir, new_folder
 from tripleshot.errors import TripleshotError
+from tripleshot.locks import file_lock
 
 logger = logging.getLogger(__name__)
 
@@ -114,11 +115,9 @@ def open_or_build(
         return found
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with file_lock(folder.with_name(f".{name}.lock")):
+        with file_lock(folder.with_name(f".{name}.building")):
             if (found := read_columns(folder)) is not None:  # another process has built it meanwhile
                 return found
-            for abandoned in folder.parent.glob(f".{name}-*"):
-                shutil.rmtree(abandoned, ignore_errors=True)
             started = time.perf_counter()
             write_columns(folder, *build())
             logger.info("built the index %s in %.1f s: %s", name, time.perf_counter() - started, folder)
@@ -144,10 +143,7 @@ def write_columns(folder: Path, blocks: Iterable[Mapping[str, npt.NDArray]], abo
                     written[name].append(part)
             described = {name: column.finish() for name, column in written.items()}
         content = {"format": FORMAT, "columns": described, "about": dict(about)}
-        with (temporary / MANIFEST).open("wb") as file:
-            file.write(json.dumps({**content, "checksum": _checksum(content)}).encode())
-            file.flush()
-            os.fsync(file.fileno())
+        (temporary / MANIFEST).write_text(json.dumps({**content, "checksum": _checksum(content)}))
 
 
 @dataclass
@@ -169,7 +165,6 @@ class _Column:
 
     def finish(self) -> dict[str, Any]:
         self.file.flush()
-        os.fsync(self.file.fileno())
         changed = os.fstat(self.file.fileno()).st_mtime_ns
         return {"dtype": self.dtype.str, "length": self.length, "checksum": self.checksum, "changed": changed}
 

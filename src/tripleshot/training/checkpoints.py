@@ -9,16 +9,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from torch import Tensor, nn
 
 from tripleshot.errors import InputError
 from tripleshot.methods.trainable import WEIGHTS
+from tripleshot.training.distributed import num_processes, rank
+from tripleshot.training.random_states import pack_random_state, restore_random_state
 from tripleshot.training.tensor_files import fill_tensors, map_tensors, write_tensors
-from tripleshot.training.weight_files import read_weights
+from tripleshot.training.weight_files import UNREADABLE, check_tensors, read_weights
 
 
 def save_weights(module: nn.Module, folder: Path, name: str = WEIGHTS) -> None:
@@ -60,6 +63,7 @@ class TrainingProgress:
         best_ranks: reciprocal ranks of the best validation, 0 for queries that it did not ask.
         is_validating: the checkpoint was made before a validation, which comes before the next step.
         loss_sums: sums of the losses since they were last logged; `loss_count` says over how many steps.
+        num_logged: lines of the log so far.
         finished: nothing is left to do.
     """
 
@@ -81,6 +85,7 @@ class TrainingProgress:
     is_validating: bool = False
     loss_sums: dict[str, float] = field(default_factory=dict)
     loss_count: int = 0
+    num_logged: int = 0
     finished: bool = False
 
 
@@ -88,17 +93,16 @@ def save_checkpoint(
     path: Path,
     module: nn.Module,
     optimizers: list[torch.optim.Optimizer],
-    rng: np.random.Generator,
+    random_states: Tensor,
     progress: TrainingProgress,
 ) -> None:
-    """Write everything that the next step depends on."""
+    """Write everything that the next step depends on; `random_states` are those of all processes."""
     tensors = {f"module.{name}": value for name, value in module.state_dict().items()}
     for number, optimizer in enumerate(optimizers):
         for index, state in optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
-    tensors["torch"] = torch.get_rng_state()
-    header = {"progress": asdict(progress), "numpy": rng.bit_generator.state}
-    write_tensors(path, tensors, {"state": json.dumps(header)})
+    tensors["random"] = random_states
+    write_tensors(path, tensors, {"state": json.dumps({"progress": asdict(progress)})})
 
 
 def load_checkpoint(
@@ -107,20 +111,42 @@ def load_checkpoint(
     optimizers_of: Callable[[int], list[torch.optim.Optimizer]],
     rng: np.random.Generator,
 ) -> tuple[list[torch.optim.Optimizer], TrainingProgress]:
-    """Restore the state of a training; `optimizers_of` makes the optimizers of a stage."""
+    """Restore the state of a training; `optimizers_of` makes the optimizers of a stage.
+
+    Raises:
+        InputError: the file is damaged, of another network, or of another number of processes.
+    """
     try:
+        check_tensors(path)
         saved, metadata = map_tensors(path)
         header = json.loads(metadata["state"])
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        progress = TrainingProgress(**header["progress"])
+        _restore_random(path, saved, header, rng)
+        fill_tensors(path, {f"module.{name}": value for name, value in module.state_dict().items()})
+        optimizers = optimizers_of(progress.stage)
+        for number, optimizer in enumerate(optimizers):
+            _restore_optimizer(optimizer, path, f"optimizer.{number}.", saved)
+    except InputError:
+        raise
+    except UNREADABLE as error:
         raise InputError(f"{path}: not a readable checkpoint: {error}") from None
-    progress = TrainingProgress(**header["progress"])
-    fill_tensors(path, {f"module.{name}": value for name, value in module.state_dict().items()})
-    optimizers = optimizers_of(progress.stage)
-    for number, optimizer in enumerate(optimizers):
-        _restore_optimizer(optimizer, path, f"optimizer.{number}.", saved)
-    torch.set_rng_state(saved["torch"])
-    rng.bit_generator.state = header["numpy"]
     return optimizers, progress
+
+
+def _restore_random(path: Path, saved: Mapping[str, Tensor], header: dict[str, Any], rng: np.random.Generator) -> None:
+    """Put the random generators of this process back; every process of a training had its own."""
+    is_former = "torch" in saved  # an earlier version kept the state of the leader alone
+    states = pack_random_state(saved["torch"], header["numpy"])[None] if is_former else saved["random"]
+    if len(states) != num_processes():
+        raise InputError(
+            f"{path}: was written by a training in {_count(len(states))}, and goes on in as many, "
+            f"not in {_count(num_processes())}: see torchrun --nproc-per-node"
+        )
+    restore_random_state(states[rank()], rng)
+
+
+def _count(number: int) -> str:
+    return "one process" if number == 1 else f"{number} processes"
 
 
 def _restore_optimizer(optimizer: torch.optim.Optimizer, path: Path, prefix: str, saved: Mapping[str, Tensor]) -> None:

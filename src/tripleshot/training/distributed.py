@@ -34,7 +34,7 @@ def rank() -> int:
 
 def is_parallel() -> bool:
     """Tell whether there is more than one process."""
-    return dist.is_initialized() and dist.get_world_size() > 1
+    return num_processes() > 1
 
 
 def broadcast(value: float) -> float:
@@ -44,6 +44,20 @@ def broadcast(value: float) -> float:
     shared = torch.tensor([value], dtype=torch.float64)
     dist.broadcast(shared, src=0)
     return float(shared)
+
+
+def num_processes() -> int:
+    """Return how many processes train together."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def gather(row: torch.Tensor) -> torch.Tensor:
+    """Return the rows of all processes, of one shape and type, below each other in every process."""
+    if not is_parallel():
+        return row[None]
+    rows = [torch.empty_like(row) for _ in range(num_processes())]
+    dist.all_gather(rows, row)
+    return torch.stack(rows)
 
 
 def any_rank(flag: bool) -> bool:

@@ -5,12 +5,12 @@ One function for the command line, for comparisons and for Python.
 
 import logging
 import tempfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
-from tripleshot.atomic import restored
+from tripleshot.atomic import remove_abandoned, restored
 from tripleshot.datasets.catalog import absolute_source, relative_source
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
@@ -18,6 +18,7 @@ from tripleshot.evaluation.calibration import CALIBRATION, MAX_SCORES, Calibrati
 from tripleshot.evaluation.protocol import sample_queries
 from tripleshot.evaluation.results import command, commit
 from tripleshot.evaluation.validation import Validation, Validator
+from tripleshot.locks import folder_lock
 from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import PRETRAINED, WEIGHTS, Stage, TrainableMethod
@@ -113,7 +114,7 @@ def train_run(
     """Train a method into a folder that says what it is: `runs.load_run` loads it again.
 
     A method that does not learn makes a run, too. A training that fails leaves the folder as it was, unless it can be
-    resumed from a checkpoint.
+    resumed from a checkpoint. Two trainings never write into one folder.
 
     Args:
         name: in the table of methods.
@@ -130,31 +131,48 @@ def train_run(
         watch: counts what is spent of the budget; None begins now.
     """
     watch = watch or Stopwatch()
-    found = load_config(folder) if resume else None
-    if found is not None:
-        require_same_data(found, dataset)
-        name, settings, shots, budget = found.method, found.settings, found.shots, found.budget
-    elif (folder / CONFIG).exists():
-        raise InputError(f"{folder}: a run is there already; choose another folder, or resume it")
-    watch.seconds = budget
-    method = create_method(name, settings, device)
-    stages = _prepare(method, dataset, shots, folder, resume)
-    wait_for_all()  # every process has seen that the folder is free
-    with restored_after_failure(folder, resume):
-        if rank() == 0:
-            if found is None:
-                kept = (name, settings_of(method), shots, absolute_source(data))
-                origin = (dataset.name, dataset.content_hash, command(), commit())
-                spent = budget if isinstance(method, TrainableMethod) else 0.0
-                save_config(RunConfig(*kept, *origin, spent, relative_source(data, folder)), folder)
-            if with_graph and not (folder / DATA).exists():
-                dataset.save(folder / DATA)
-            save_names(method.graph, folder)
-            if not isinstance(method, TrainableMethod):
-                write_log(folder / LOG, None)
-        if isinstance(method, TrainableMethod):
-            run_stages(method, stages, _validator_of(method, dataset, shots), folder, resume, callback, watch)
-    return method
+    with only_writer(folder):
+        found = load_config(folder) if resume else None
+        if found is not None:
+            require_same_data(found, dataset)
+            name, settings, shots, budget = found.method, found.settings, found.shots, found.budget
+        elif (folder / CONFIG).exists():
+            raise InputError(f"{folder}: a run is there already; choose another folder, or resume it")
+        watch.seconds = budget
+        method = create_method(name, settings, device)
+        stages = _prepare(method, dataset, shots, folder, resume)
+        wait_for_all()  # every process has seen that the folder is free
+        with restored_after_failure(folder, resume):
+            if rank() == 0:
+                if found is None:
+                    kept = (name, settings_of(method), shots, absolute_source(data))
+                    origin = (dataset.name, dataset.content_hash, command(), commit())
+                    spent = budget if isinstance(method, TrainableMethod) else 0.0
+                    save_config(RunConfig(*kept, *origin, spent, relative_source(data, folder)), folder)
+                if with_graph and not (folder / DATA).exists():
+                    dataset.save(folder / DATA)
+                save_names(method.graph, folder)
+                if not isinstance(method, TrainableMethod):
+                    write_log(folder / LOG, None)
+            if isinstance(method, TrainableMethod):
+                run_stages(method, stages, _validator_of(method, dataset, shots), folder, resume, callback, watch)
+        return method
+
+
+def only_writer(folder: Path) -> AbstractContextManager[None]:
+    """Let no other training write into a folder, and remove what one that was killed has left there half written.
+
+    Of several processes that train together the leader writes.
+    """
+    return _only_writer(folder) if rank() == 0 else nullcontext()
+
+
+@contextmanager
+def _only_writer(folder: Path) -> Iterator[None]:
+    with folder_lock(folder):
+        for path in (folder, *(folder / name for name in FILES)):
+            remove_abandoned(path)
+        yield
 
 
 def restored_after_failure(folder: Path, resume: bool) -> AbstractContextManager[None]:

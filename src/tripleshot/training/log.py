@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tripleshot.atomic import write_file
 from tripleshot.errors import InputError, TripleshotError
 
 LOG = "log.jsonl"
+NUMBERS = ("step", "seconds", "spent", "valid_mrr", "queries")
 
 
 def write_log(path: Path, row: dict[str, object] | None) -> None:
@@ -19,14 +21,10 @@ def write_log(path: Path, row: dict[str, object] | None) -> None:
         raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def shorten_log(path: Path, stages: list[str], stage: int, step: int) -> None:
-    """Drop the lines after a step of a stage: a training that goes on from there writes them again."""
-    order = {name: number for number, name in enumerate(stages)}
-    lines = read_log(path) if path.exists() else []
-    write_log(path, None)
-    for line in lines:
-        if (order.get(line["stage"], 0), line["step"]) <= (stage, step):
-            write_log(path, line)
+def shorten_log(path: Path, num_lines: int) -> None:
+    """Keep so many lines, those from before a checkpoint: a training that goes on from it writes the others again."""
+    rows = read_log(path)[:num_lines] if path.exists() else []
+    write_file(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
 
 def describe_training(folder: Path) -> dict[str, Any]:
@@ -44,7 +42,7 @@ def describe_training(folder: Path) -> dict[str, Any]:
     best = marked[-1] if marked else max(curve, key=lambda row: row["valid_mrr"], default=None)
     spent = [row["spent"] for row in log if "spent" in row]
     return {
-        "seconds": max((row["seconds"] for row in log), default=0.0),
+        "seconds": max((row.get("seconds", 0.0) for row in log), default=0.0),
         **({"spent": max(spent)} if spent else {}),
         "steps": steps_of(folder),
         "best": best,
@@ -54,12 +52,23 @@ def describe_training(folder: Path) -> dict[str, Any]:
 
 def steps_of(folder: Path) -> dict[str, int]:
     """Return how many steps each stage of a run took that is finished."""
-    return {row["finished"]: row["step"] for row in read_log(folder / LOG) if "finished" in row}
+    return {row["finished"]: row.get("step", 0) for row in read_log(folder / LOG) if "finished" in row}
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a log."""
+    """Return the lines of a log, without one at the end that was not written whole."""
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+        rows = [json.loads(line) for line in lines]
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not a readable log: {error}") from None
+    if wrong := [number for number, row in enumerate(rows, 1) if not _is_sound(row)]:
+        raise InputError(f"{path}, line {wrong[0]}: not a line of a log")
+    return rows
+
+
+def _is_sound(row: Any) -> bool:  # noqa: ANN401 (whatever JSON can hold)
+    if not isinstance(row, dict):
+        return False
+    numbers, texts = (row.get(name, 0) for name in NUMBERS), (row.get(name, "") for name in ("stage", "finished"))
+    return all(isinstance(number, int | float) for number in numbers) and all(isinstance(text, str) for text in texts)

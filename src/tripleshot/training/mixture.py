@@ -19,7 +19,7 @@ from tripleshot.methods.evidence.graph_mixture import THINNED, GraphMixture
 from tripleshot.methods.protocol import Scorer
 from tripleshot.methods.trainable import TrainedWeights
 from tripleshot.training.budget import Stopwatch
-from tripleshot.training.fit import VALID_SEED, restored_after_failure, run_stages
+from tripleshot.training.fit import VALID_SEED, only_writer, restored_after_failure, run_stages
 from tripleshot.training.runs import CONFIG, RunConfig, load_config, load_start, save_config
 from tripleshot.training.trainer import TrainingCallback
 
@@ -62,26 +62,27 @@ def train_mixture(
         raise InputError(f"dataset {repeated[0]!r} is given twice")
     content = sha256("".join(dataset.content_hash for dataset in datasets).encode()).hexdigest()
     watch = Stopwatch(budget, calibrates=calibrates)
-    if resume:
-        found = load_config(folder)
-        if found.data_hash != content:
-            raise InputError(f"{folder}: was trained on {found.dataset}, or on other versions of these datasets")
-        settings = EvidenceNetSettings(**found.settings)
-    elif (folder / CONFIG).exists():
-        raise InputError(f"{folder}: a run is there already; choose another folder, or resume it")
-    mixture = GraphMixture(settings, datasets, shots, thinned, device)
-    if settings.pretrained:
-        mixture.start_from(load_start("network", settings.pretrained, datasets[0]))
-    stages = mixture.stages()
-    with restored_after_failure(folder, resume):
-        if not resume:
-            about = (asdict(settings), shots, "", " + ".join(names), content, command(), commit(), budget)
-            save_config(RunConfig("evidence-net", *about), folder)
-        run_stages(mixture, stages, None, folder, resume, callback, watch)
-    calibration = fit_calibration(_ask(mixture, progress)) if calibrates else None
-    if calibration is not None:
-        save_calibration(calibration, folder)
-    return mixture, calibration
+    with only_writer(folder):
+        if resume:
+            found = load_config(folder)
+            if found.data_hash != content:
+                raise InputError(f"{folder}: was trained on {found.dataset}, or on other versions of these datasets")
+            settings = EvidenceNetSettings(**found.settings)
+        elif (folder / CONFIG).exists():
+            raise InputError(f"{folder}: a run is there already; choose another folder, or resume it")
+        mixture = GraphMixture(settings, datasets, shots, thinned, device)
+        if settings.pretrained:
+            mixture.start_from(load_start("network", settings.pretrained, datasets[0]))
+        stages = mixture.stages()
+        with restored_after_failure(folder, resume):
+            if not resume:
+                about = (asdict(settings), shots, "", " + ".join(names), content, command(), commit(), budget)
+                save_config(RunConfig("evidence-net", *about), folder)
+            run_stages(mixture, stages, None, folder, resume, callback, watch)
+        calibration = fit_calibration(_ask(mixture, progress)) if calibrates else None
+        if calibration is not None:
+            save_calibration(calibration, folder)
+        return mixture, calibration
 
 
 def _ask(mixture: GraphMixture, progress: Callable[[int, int], None] | None = None) -> list[Question]:

@@ -16,10 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from tripleshot.atomic import new_file, write_file
+from tripleshot.checksums import changed, read_document, seal_document
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.graph.vocabulary import Vocabulary
+from tripleshot.graph.vocabulary import Vocabulary, hash_vocabulary
 from tripleshot.methods import find_method
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import (
@@ -40,6 +41,13 @@ logger = logging.getLogger(__name__)
 CONFIG = "config.json"
 VOCABULARY = "vocabulary.arrow"
 DATA = "data"  # the dataset inside a run that can be given away
+KINDS = {
+    **dict.fromkeys(("method", "data", "dataset", "data_hash", "command", "data_from_run"), (str,)),
+    "settings": (dict,),
+    "shots": (int,),
+    "budget": (float, int),
+    "commit": (str, type(None)),
+}
 FORMER_NAMES = {"rscl+": "evidence-net"}
 MIN_KNOWN = 0.5  # share of a dataset's entities that a run must know to be of use on it
 
@@ -75,21 +83,22 @@ class RunConfig:
 
 def save_config(config: RunConfig, folder: Path) -> None:
     """Write what the run is."""
-    write_file(folder / CONFIG, (json.dumps(asdict(config), indent=1) + "\n").encode())
+    write_file(folder / CONFIG, (json.dumps(seal_document(asdict(config)), indent=1) + "\n").encode())
 
 
 def load_config(folder: Path) -> RunConfig:
     """Read what a run is."""
     path = folder / CONFIG
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        read = read_document(path)
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder}: not a run, it has no {CONFIG}") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable: {error}") from None
     known, needed = _config_fields()
     if not isinstance(read, dict) or read.keys() - known or needed - read.keys():
         raise InputError(f"{path}: does not describe a run: it needs {', '.join(sorted(needed))}, and nothing else")
+    for name, kinds in KINDS.items():
+        if not isinstance(read.get(name, kinds[0]()), kinds):
+            raise InputError(f"{path}: does not describe a run: {name} cannot be {read[name]!r}")
     if read["method"] in FORMER_NAMES:
         former, read["method"] = read["method"], FORMER_NAMES[read["method"]]
         warn(f"{folder}: was trained as {former}, which is now called {read['method']}")
@@ -105,7 +114,8 @@ def _config_fields() -> tuple[set[str], set[str]]:
 def save_names(graph: KnowledgeGraph, folder: Path) -> None:
     """Write the names of a graph: one column of relations, then entities, and how many are relations."""
     names = [vocabulary.names for vocabulary in (graph.relations, graph.entities)]
-    schema = pa.schema([("name", pa.large_string())], metadata={"num_relations": str(graph.num_relations)})
+    about = {"num_relations": str(graph.num_relations), "sha256": _hash_names(*names)}
+    schema = pa.schema([("name", pa.large_string())], metadata=about)
     with new_file(folder / VOCABULARY) as temporary, pa.ipc.new_file(str(temporary), schema) as writer:
         writer.write_table(pa.table([pa.chunked_array(names, type=pa.large_string())], schema=schema))
 
@@ -118,13 +128,23 @@ def load_names(folder: Path) -> TrainedNames | None:
     try:
         with pa.memory_map(str(path)) as source:
             table = pa.ipc.open_file(source).read_all()
+        table.validate(full=True)  # a damaged offset would be followed out of memory
         num_relations = int(table.schema.metadata[b"num_relations"])
         relations, entities = (
             _one_array(table.column("name").slice(*part)) for part in ((0, num_relations), (num_relations,))
         )
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        expected = table.schema.metadata.get(b"sha256", b"").decode()
+        found = expected and _hash_names(relations, entities)
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise InputError(f"{path}: not readable as a vocabulary: {error}") from None
+    if found != expected:
+        raise changed(path)
     return TrainedNames(Vocabulary("entity", entities), Vocabulary("relation", relations))
+
+
+def _hash_names(relations: pa.LargeStringArray, entities: pa.LargeStringArray) -> str:
+    """Return what changes with any name of a run."""
+    return hash_vocabulary(Vocabulary("relation", relations)) + hash_vocabulary(Vocabulary("entity", entities))
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.LargeStringArray:

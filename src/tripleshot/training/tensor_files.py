@@ -16,16 +16,16 @@ from torch import Tensor
 
 from tripleshot.atomic import new_file
 from tripleshot.errors import InputError, TripleshotError
-
-LENGTH_BYTES = 8  # a file begins with the length of its header
+from tripleshot.training.weight_files import LENGTH_BYTES, UNSEALED, seal_tensors
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Write tensors by name: whatever happens, the file is the old one or the whole new one."""
+    """Write tensors by name, with a checksum: whatever happens, the file is the old one or the whole new one."""
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
         with new_file(path) as temporary:
-            save_file(contiguous, temporary, metadata)
+            save_file(contiguous, temporary, {**(metadata or {}), **UNSEALED})
+            seal_tensors(temporary)
     except SafetensorError as error:
         raise TripleshotError(f"{path}: cannot be written: {error}") from None
 

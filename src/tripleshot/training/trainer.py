@@ -1,8 +1,8 @@
 """The trainer: stages of steps, validation, the best model kept, checkpoints, resume.
 
 It knows no model. A stage gives losses for a step; what they depend on is the step, the weights and two random
-generators, all of which are in the checkpoint: a run that was stopped and resumed ends with the same weights, to the
-bit, as one that was not (one thread, one process).
+generators of each process, all of which are in the checkpoint: a run that was stopped and resumed ends with the same
+weights, to the bit, as one that was not (one thread, the same number of processes).
 """
 
 import logging
@@ -23,6 +23,7 @@ from tripleshot.training.distributed import any_rank, broadcast, rank, wait_for_
 from tripleshot.training.interrupts import StopRequest
 from tripleshot.training.log import LOG, shorten_log, write_log
 from tripleshot.training.optimization import learning_rate, make_optimizers
+from tripleshot.training.random_states import gather_random_states
 
 CHECKPOINT = "checkpoint.safetensors"
 LOG_EVERY = 100
@@ -131,8 +132,7 @@ class Trainer:
             self.watch.go_on_from(self.progress.spent)
             self._say(logging.INFO, "resuming at %s", self._position())
             if self._is_leader:
-                names = [stage.name for stage in self.stages]
-                shorten_log(self.folder / LOG, names, self.progress.stage, self.progress.step)
+                shorten_log(self.folder / LOG, self.progress.num_logged)
         else:
             torch.manual_seed(self.seed + rank())
             self.optimizers = self._optimizers_of(0)
@@ -272,11 +272,11 @@ class Trainer:
 
     def _save(self, keep: bool = False) -> None:
         """Write a checkpoint, and before it perhaps the weights as the best; take down how long it took."""
-        started = self.watch.clock()
+        started, random_states = self.watch.clock(), gather_random_states(self.rng)
         if self._is_leader:
             if keep:
                 self.keep()
-            save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, self.rng, self.progress)
+            save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, random_states, self.progress)
             self._say(logging.DEBUG, "checkpoint at %s", self._position())
         if self.watch.seconds:
             self.progress.saving = max(self.progress.saving, broadcast(self.watch.clock() - started))
@@ -297,3 +297,4 @@ class Trainer:
         clock = {"spent": round(state.spent, 2)} if self.watch.seconds else {}
         row = {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **clock, **row}
         write_log(self.folder / LOG, row)
+        state.num_logged += 1

@@ -47,10 +47,14 @@ def test_a_failed_swap_puts_the_old_folder_back(server, home, monkeypatch):
     rename = Path.rename
 
     def fail_on_arrival(self, target):
-        if target == home and self.name != "old":
+        if target == home and self.name != f".{home.name}.replaced":
             raise OSError(errno.EIO, "the disk is gone")
         return rename(self, target)
 
+    def no_library(*names, **options):
+        raise OSError
+
+    monkeypatch.setattr("ctypes.CDLL", no_library)  # a system that cannot exchange two folders in one step
     monkeypatch.setattr(Path, "rename", fail_on_arrival)
     with pytest.raises(FetchError, match="the disk is gone"):
         fetch(tiny_remote(server.url("/tiny")), home)

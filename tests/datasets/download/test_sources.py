@@ -3,7 +3,7 @@ import gzip
 import pytest
 
 from downloads import FILES, LISTED, Page, beside, contents, inside, sha256, tar, tiny_remote, write
-from tripleshot.datasets.download import fetch, hash_file
+from tripleshot.datasets.download import fetch
 from tripleshot.errors import FetchError, InputError
 
 
@@ -120,8 +120,3 @@ def test_without_the_marker_the_error_names_it(server, home):
     with pytest.raises(FetchError, match="no folder in it holds the file path_graph"):
         fetch(tiny_remote(server.url("/tiny")), home)
     assert beside(home) == []
-
-
-def test_hash_file_is_sha256(tmp_path):
-    (tmp_path / "file").write_bytes(b"abc")
-    assert hash_file(tmp_path / "file") == sha256(b"abc")

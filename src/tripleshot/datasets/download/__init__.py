@@ -8,12 +8,13 @@ from tempfile import TemporaryDirectory
 
 from rich.progress import Progress
 
-from tripleshot.atomic import file_lock, swap
+from tripleshot.atomic import swap
 from tripleshot.datasets.download.http import discard, download
-from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults, hash_file
+from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults
 from tripleshot.errors import FetchError, TripleshotError
+from tripleshot.locks import file_lock, lock_of
 
-__all__ = ["RemoteDataset", "fetch", "find_faults", "hash_file"]
+__all__ = ["RemoteDataset", "fetch", "find_faults"]
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def fetch(
         if folder.exists() and not folder.is_dir():
             raise FetchError(f"{destination} is a file, not a folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with file_lock(folder.with_name(f".{folder.name}.lock")):
+        with file_lock(lock_of(folder)):
             faults = find_faults(dataset, folder)
             if faults and folder.exists():
                 logger.warning("%s is broken and will be replaced: %s", destination, "; ".join(faults))
@@ -77,7 +78,7 @@ def _install(job: FetchJob, sources: tuple[str, ...]) -> None:
             except FetchError as error:
                 failures.append(str(error))
                 continue
-            swap(folder, destination, aside=workspace / "old")
+            swap(folder, destination)
         for part in (job.part(), *map(job.part, job.dataset.files)):
             discard(part)
         return

@@ -1,6 +1,5 @@
 """The files of a dataset from one source, on this machine or on the web, into a folder; nothing is taken unverified."""
 
-import hashlib
 import logging
 import shutil
 from collections.abc import Callable, Generator, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
+from tripleshot.checksums import hash_file
 from tripleshot.datasets.download.archives import unpack
 from tripleshot.datasets.download.http import discard
 from tripleshot.errors import FetchError, InputError
@@ -54,12 +54,6 @@ class FetchJob:
         """Return where a download is kept until it is whole: the archive, or the file `name`."""
         infix = f".{name.replace('/', '-')}" if name else ""
         return self.destination.with_name(f"{self.destination.name}{infix}.part")
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file of any size, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def find_faults(dataset: RemoteDataset, folder: Path) -> list[str]:

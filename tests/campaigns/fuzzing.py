@@ -1,0 +1,211 @@
+"""Inputs made up by Hypothesis from valid ones, for every reader of files and every body of a request.
+
+Files of the program itself are read without their checksums here, so that the damage reaches what is behind them.
+"""
+
+import asyncio
+import json
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+
+import httpx
+import numpy as np
+from fastapi import FastAPI
+from hypothesis import HealthCheck, given, seed, settings
+from torch import nn
+
+from campaigns.children import Campaign, Tally, command, last_line, run_child, shares_of
+from campaigns.commands import EXAMPLES
+from campaigns.interruptions import prepare_graphs
+from damage import EDITS, GRAPH_FILES, mutated
+from tripleshot.answering.examples import read_examples, read_references
+from tripleshot.answering.loading import load
+from tripleshot.answering.predictor import Predictor
+from tripleshot.checksums import read_document, seal_document
+from tripleshot.cli.options import read_settings
+from tripleshot.datasets.storage import MANIFEST, load_saved_dataset
+from tripleshot.errors import TripleshotError
+from tripleshot.evaluation.calibration import load_calibration
+from tripleshot.graph.readers import read_graph
+from tripleshot.graph.types import read_type_mapping
+from tripleshot.methods.rscl.settings import tiny
+from tripleshot.methods.trainable import UNIVERSAL
+from tripleshot.server import Limits, create_app
+from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
+from tripleshot.training.log import describe_training, shorten_log
+from tripleshot.training.optimization import make_optimizers
+from tripleshot.training.random_states import gather_random_states
+from tripleshot.training.runs import load_config
+
+SEAL = b'"sha256"'
+SLOW = 20  # a request costs about so many files
+
+
+@dataclass(frozen=True)
+class Target:
+    """What reads an input.
+
+    Attributes:
+        name: for the figures.
+        valid: an input that is read.
+        read: reads another one; raises an error of ours, or none.
+        cost: how much longer than a small file it takes.
+    """
+
+    name: str
+    valid: bytes
+    read: Callable[[bytes], object]
+    cost: int = 1
+
+
+def fuzz_readers(folder: Path, num_inputs: int, first_seed: int, until: float) -> Campaign:
+    """Give every reader damaged inputs, fewer where they take longer, and give what came of each."""
+    files = folder / "files"
+    files.mkdir()
+    targets = [*_graph_files(files), *_run_files(folder), *_small_files(files), _requests(folder)]
+    unit = num_inputs / sum(1 / target.cost for target in targets)
+    for target, _, ends in shares_of(targets, num_inputs, until):
+        count = max(1, round(unit / target.cost))
+        yield f"fuzz: {target.name}", _fuzz(target, folder, count, first_seed, ends)
+
+
+def _fuzz(target: Target, folder: Path, num_inputs: int, first_seed: int, until: float) -> Tally:
+    """Run one fuzzer in a child: what damages a library's memory is then seen, too."""
+    if time.monotonic() >= until:
+        return Tally()
+    found, output = folder / "fuzzed.json", folder / "output"
+    found.unlink(missing_ok=True)
+
+    def work() -> None:
+        counts = {"own error": 0, "read": 0}
+
+        @seed(first_seed)
+        @settings(max_examples=num_inputs, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @given(edits=EDITS)
+        def check(edits: list[tuple[int, bytes, int]]) -> None:
+            if time.monotonic() > until:
+                raise KeyboardInterrupt  # all that Hypothesis lets through at once
+            try:
+                target.read(mutated(target.valid, edits))
+                counts["read"] += 1
+            except TripleshotError:
+                counts["own error"] += 1
+
+        warnings.simplefilter("ignore")
+        target.read(target.valid)
+        try:
+            with suppress(KeyboardInterrupt):
+                check()
+        finally:
+            found.write_text(json.dumps(counts))
+
+    code, tally = run_child(work, output), Tally()
+    for outcome, count in json.loads(found.read_text() if found.exists() else "{}").items():
+        tally.tried += count
+        tally.outcomes[outcome] += count
+    if code:
+        tally.add("foreign exception", f"{target.name}: exit code {code}: {last_line(output)}")
+    return tally
+
+
+def _file(path: Path, valid: bytes, read: Callable[[Path], object], name: str = "", cost: int = 1) -> Target:
+    def read_content(content: bytes) -> None:
+        path.write_bytes(content)
+        read(path)
+
+    return Target(name or path.name, valid, read_content, cost)
+
+
+def _graph_files(folder: Path) -> list[Target]:
+    return [_file(folder / name, content, read_graph) for name, content in GRAPH_FILES.items()]
+
+
+def _run_files(folder: Path) -> list[Target]:
+    """Return the files of a run with its dataset, without checksums."""
+    graph, _ = prepare_graphs(folder)
+    run, output = folder / "run", folder / "output"
+    words = ("train", graph, run, "--method", "transe", "--preset", "tiny", "--threads", 1, "--with-graph")
+    assert run_child(command(*words), output) == 0, last_line(output)
+    for page in (run / "config.json", run / "data" / MANIFEST):
+        document = read_document(page)
+        document.pop("files", None)
+        page.write_text(json.dumps(document))
+    for tensors in run.glob("*.safetensors"):
+        tensors.write_bytes(tensors.read_bytes().replace(SEAL, b'"former"'))
+    module, checkpoint = nn.Linear(3, 2), folder / "checkpoint.safetensors"
+    states = gather_random_states(np.random.default_rng(0))
+    optimizers = make_optimizers(module, "adam", 0.1)
+    save_checkpoint(checkpoint, module, optimizers, states, TrainingProgress())
+
+    def restore(path: Path) -> None:
+        load_checkpoint(path, module, lambda stage: make_optimizers(module, "adam", 0.1), np.random.default_rng(0))
+
+    def read_whole_log(path: Path) -> None:
+        describe_training(path.parent)
+        shorten_log(path, 3)
+
+    def restored(path: Path, read: Callable[[Path], object]) -> Target:
+        valid = path.read_bytes()
+
+        def read_then_restore(path: Path) -> None:
+            try:
+                read(path)
+            finally:
+                path.write_bytes(valid)
+
+        return _file(path, valid, read_then_restore, f"{path.parent.name}/{path.name}", cost=4)
+
+    calibration = (UNIVERSAL / "calibration.json").read_bytes()
+
+    def load_this_run(path: Path) -> object:
+        return load(run)
+
+    return [
+        _file(checkpoint, checkpoint.read_bytes().replace(SEAL, b'"former"'), restore),
+        restored(run / "config.json", lambda path: load_config(run)),
+        *(restored(run / name, load_this_run) for name in ("weights.safetensors", "vocabulary.arrow")),
+        _file(folder / "calibration.json", calibration, lambda path: load_calibration(path.parent)),
+        restored(run / "log.jsonl", read_whole_log),
+        *(restored(path, lambda path: load_saved_dataset(path.parent)) for path in sorted((run / "data").iterdir())),
+    ]
+
+
+def _small_files(folder: Path) -> list[Target]:
+    toml = "\n".join(f"{field.name} = {json.dumps(getattr(tiny(), field.name))}" for field in fields(tiny()))
+    return [
+        _file(folder / "settings.toml", toml.encode(), lambda path: read_settings(path, tiny())),
+        _file(folder / "examples.tsv", b"head\ttail\na\tb\nc\td\n", read_examples),
+        _file(folder / "heads.txt", b"a\nb\n\nc\n", read_references),
+        _file(folder / "types.json", b'{"a": "city", "b": ["river", "sea"]}', read_type_mapping),
+        _file(folder / "types.tsv", b"a\tcity\nb\triver\n", read_type_mapping),
+        _file(folder / "page.json", json.dumps(seal_document({"a": [1.5, None]})).encode(), read_document),
+    ]
+
+
+def _requests(folder: Path) -> Target:
+    """Return the bodies of requests: whatever they are, the answer is none of the server's own faults."""
+    pairs = [text.split(" | ") for text in EXAMPLES[1::2]]
+    body = {"examples": [{"head": head, "tail": tail} for head, tail in pairs], "heads": ["person:9"], "top": 3}
+
+    @cache
+    def app() -> FastAPI:
+        return create_app(Predictor(str(folder / "graph.tsv"), "evidence"), Limits(), None)
+
+    async def post(content: bytes) -> int:
+        transport = httpx.ASGITransport(app(), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            headers = {"content-type": "application/json"}
+            return (await client.post("/answer", content=content, headers=headers)).status_code
+
+    def ask(content: bytes) -> None:
+        status = asyncio.run(post(content))
+        if status >= 400:
+            assert status < 500, status
+            raise TripleshotError(str(status))
+
+    return Target("request", json.dumps(body).encode(), ask, SLOW)

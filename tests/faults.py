@@ -1,0 +1,80 @@
+"""Fault campaigns: kills, full disks, places that cannot be written, damaged files and made-up inputs.
+
+    python tests/faults.py --kills 1000 --damages 200 --inputs 100000 --minutes 20 --json faults.json
+
+Prints what it tried and what was lost, and ends with 1 if anything was. What does not fit into its time is left out;
+the figures say how much was tried. Damage is drawn from the seed; the moment of a kill is, too, but not what the
+process was doing then.
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import time
+from itertools import chain
+from pathlib import Path
+
+import torch
+
+from campaigns.children import Tally
+from campaigns.damages import damage_files
+from campaigns.fuzzing import fuzz_readers
+from campaigns.interruptions import interrupt_commands, warm_up, write_where_nobody_can
+from tripleshot.evaluation.results import describe_environment, write_json
+
+MEMORY = Path("/dev/shm")  # a kill does not cut the power: nobody need wait for a disk
+
+
+def main() -> int:
+    """Run the campaigns and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, number, about in (
+        ("kills", 1000, "processes to kill"),
+        ("full-disks", 100, "disks to fill"),
+        ("damages", 200, "files to damage"),
+        ("inputs", 100_000, "inputs to make up"),
+        ("seed", 0, "of everything random"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=number, help=about)
+    parser.add_argument("--minutes", type=float, default=20.0, help="time for all campaigns together")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    given = parser.parse_args()
+    torch.set_num_threads(1)  # children are forked, and repeat to the bit
+    started, rng = time.monotonic(), random.Random(given.seed)
+
+    def until(share: float) -> float:
+        return started + 60 * given.minutes * share
+
+    tallies: dict[str, Tally] = {}
+    with tempfile.TemporaryDirectory(prefix="tripleshot-faults-", dir=MEMORY if MEMORY.is_dir() else None) as name:
+        os.environ["TRIPLESHOT_HOME"] = str(Path(name) / "home")
+        folders = [Path(name) / part for part in ("kills", "disks", "nowhere", "damages", "inputs")]
+        for folder in folders:
+            folder.mkdir()
+        warm_up(folders[0])
+        for part, tally in chain(
+            interrupt_commands(folders[0], given.kills, rng, until(0.5), "kill"),
+            interrupt_commands(folders[1], given.full_disks, rng, until(0.6), "full disk"),
+            write_where_nobody_can(folders[2]),
+            damage_files(folders[3], given.damages, rng, until(0.75)),
+            fuzz_readers(folders[4], given.inputs, given.seed, until(1.0)),
+        ):
+            tallies[part] = tally
+            tally.print(part)
+    num_lost = sum(len(tally.lost) for tally in tallies.values())
+    print(f"{sum(tally.tried for tally in tallies.values()):,} faults, {num_lost} lost")
+    if given.json:
+        totals: dict[str, int] = {}
+        for part, tally in tallies.items():
+            kind = part.partition(":")[0]
+            totals[kind] = totals.get(kind, 0) + tally.tried
+        figures = {"seed": given.seed, "seconds": round(time.monotonic() - started), "tried": totals, "lost": num_lost}
+        parts = {part: tally.as_document() for part, tally in tallies.items()}
+        write_json({**describe_environment(), **figures, "campaigns": parts}, given.json)
+    return 1 if num_lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
