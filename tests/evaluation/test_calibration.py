@@ -146,6 +146,14 @@ def test_a_method_is_calibrated_on_a_dataset_and_saved(tiny, tmp_path):
     assert load_calibration(tmp_path) == calibration
 
 
+def test_a_number_that_was_changed_is_noticed(tmp_path):
+    save_calibration(Calibration(Curve(1.0, 1.0, 0.0), 2, 10, 0.1, 0.1), tmp_path)
+    path = tmp_path / CALIBRATION
+    path.write_text(path.read_text().replace('"slope": 1.0', '"slope": 1.5'))
+    with pytest.raises(InputError, match=r"calibration\.json: changed since it was written"):
+        load_calibration(tmp_path)
+
+
 def test_a_run_without_calibration_has_none(tmp_path):
     assert load_calibration(tmp_path) is None
 

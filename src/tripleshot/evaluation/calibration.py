@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray
 from tripleshot.atomic import write_file
+from tripleshot.checksums import read_document, seal_document
 from tripleshot.datasets.dataset import FewShotDataset, candidates_like, exclude_known
 from tripleshot.errors import InputError
 from tripleshot.evaluation.confidence_curves import RIDGE, Curve, NoneCurve, Rows, certainty, regress, slope_of
@@ -119,7 +120,8 @@ def calibrate(
 
 def save_calibration(calibration: Calibration, folder: Path) -> None:
     """Write a calibration into a run."""
-    write_file(folder / CALIBRATION, (json.dumps(asdict(calibration), indent=1, allow_nan=False) + "\n").encode())
+    sealed = seal_document(asdict(calibration))
+    write_file(folder / CALIBRATION, (json.dumps(sealed, indent=1, allow_nan=False) + "\n").encode())
 
 
 def load_calibration(folder: Path) -> Calibration | None:
@@ -127,14 +129,14 @@ def load_calibration(folder: Path) -> Calibration | None:
     path = folder / CALIBRATION
     if not path.exists():
         return None
+    page = read_document(path)
     try:
-        page = json.loads(path.read_text(encoding="utf-8"))
         curve, none = Curve(**page.pop("curve")), page.pop("none", None)
         calibration = Calibration(curve, **page, none=None if none is None else NoneCurve(**none))
         numbers = [value for value in (*asdict(curve).values(), *(none or {}).values()) if value is not None]
         numbers += [calibration.calibration_error, calibration.brier_score]
         is_sound = bool(np.isfinite(numbers).all())
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{path}: not readable: {error}") from None
     if not is_sound or calibration.curve.temperature <= 0 or min(curve.slope, curve.lead, curve.behind or 0) < 0:
         raise InputError(f"{path}: not a calibration")
