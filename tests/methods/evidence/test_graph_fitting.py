@@ -13,7 +13,7 @@ from tripleshot.methods.evidence import evidence_net
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.graph_fitting import fit_to_relations
+from tripleshot.methods.evidence.graph_fitting import fit_to_own_relations, fit_to_relations
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.universal import universal_settings, universal_weights
 from tripleshot.methods.trainable import TrainedWeights
@@ -69,12 +69,48 @@ def test_what_is_kept_of_a_large_graph_is_what_was_fitted(monkeypatch):
     first, again = untrained(kin()), untrained(kin())
     first.fit_to_graph()
     with monkeypatch.context() as patch:
-        patch.setattr(evidence_net, "fit_to_relations", None)
+        patch.setattr(evidence_net, "fit_to_own_relations", None)
         again.fit_to_graph()
     monkeypatch.undo()
     never_kept = untrained(kin())
     never_kept.fit_to_graph()
     assert first.fingerprint() == again.fingerprint() == never_kept.fingerprint()
+
+
+def many_relations():
+    """Return a graph with relations enough for either half to be fitted to."""
+    triples = [(f"p{n}", f"relation {step}", f"p{(n + step) % 40}") for step in range(1, 13) for n in range(40)]
+    return FewShotDataset("kin", ts.read_graph(triples), (), (), ())
+
+
+def scores_of(network, relation):
+    task = next(task for task in sample_relations(network.graph, np.random.default_rng(0)) if task.name == relation)
+    score = network.scorer_without(relation, task.pairs[:3].astype(np.int64))
+    return score(int(task.pairs[5, 0]), np.arange(network.graph.num_entities))
+
+
+@pytest.mark.parametrize("relation", ["relation 3", "relation 4"])
+def test_a_relation_is_asked_about_by_weights_that_were_not_fitted_to_it(relation):
+    dataset = many_relations()
+    number = dataset.graph.relations.id(relation)
+    half = dataset.graph.relations.names.to_pylist()[number % 2 :: 2]
+    index, table, start = EvidenceIndex(dataset.graph), FeatureTable(), untrained(dataset)
+    state = universal_weights().arrays
+    weights = NetworkWeights.of(state, len(state["hidden.bias"]), np.zeros(len(table), bool), "the start")
+    other = fit_to_own_relations(weights, index, table, dataset, half)
+    start.fit_to_graph()
+    apart = untrained(dataset)
+    apart.restore(dataset, TrainedWeights.of(other.state(), None, "without half"))
+    np.testing.assert_allclose(scores_of(start, relation), scores_of(apart, relation), rtol=1e-5)
+    assert not np.allclose(scores_of(start, relation), scores_of(untrained(dataset), relation), rtol=1e-3)
+
+
+def test_weights_that_were_replaced_since_the_fit_are_those_that_are_asked():
+    dataset = many_relations()
+    network = untrained(dataset)
+    network.fit_to_graph()
+    network.take_network(universal_weights())
+    np.testing.assert_array_equal(scores_of(network, "relation 3"), scores_of(untrained(dataset), "relation 3"))
 
 
 def fitted(dataset, index, **about):

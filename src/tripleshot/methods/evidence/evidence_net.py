@@ -10,14 +10,13 @@ import numpy.typing as npt
 from tripleshot.arrays import FloatArray, IntArray, hash_arrays
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
-from tripleshot.datasets.own_relations import sample_relations
 from tripleshot.datasets.task_pool import Regime
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.index_files import keep
 from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.graph_fitting import fit_to_relations
+from tripleshot.methods.evidence.graph_fitting import FittedHalves, fit_to_own_relations
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.pair_evidence import Examples, TailsByHead
 from tripleshot.methods.evidence.question_scorer import QuestionScorer
@@ -32,7 +31,6 @@ if TYPE_CHECKING:  # nobody waits for torch who asks with weights that are there
     from tripleshot.methods.evidence.scoring import FeatureScorer
 
 MAX_PAIRS = 65_536  # scored at once; it bounds memory
-FITTING_SEED = 0
 NUM_SAMPLED = 64  # episodes that mean and deviation of the features are taken from
 
 
@@ -120,6 +118,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         self._examples: SupportCache[Examples] = SupportCache()
         self._scorers: SupportCache[ScoreTails] = SupportCache()
         self._left_out = self.table.columns_of(*settings.left_out)
+        self._halves: FittedHalves | None = None
 
     def _make_module(self) -> "FeatureScorer":
         """Make the network as it is trained: with weights that were restored, or at random."""
@@ -214,24 +213,28 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by what speaks for each, a bounded number at a time."""
-        scorer = self._scorers.get(support, lambda: self._make_scorer(self._read(support)))
+        scorer = self._scorers.get(support, lambda: self._make_scorer(self._read(support), self._network()))
         found = [scorer(head, batch) for batch in in_batches(tails, MAX_PAIRS)]
         return np.concatenate([np.empty(0, dtype=np.float32), *found])
 
-    def _make_scorer(self, examples: Examples) -> ScoreTails:
+    def _make_scorer(self, examples: Examples, network: NetworkWeights) -> ScoreTails:
         """Return what scores the tails of a head: the kernel, or the network on all features."""
         kernel = self.index.kernel
         if not self.is_on_cpu:
             return lambda head, tails: self._score_on_device(self._features(examples, head, tails))
-        network = self._network()
         if kernel is None or self.settings.text:
             return lambda head, tails: network.score(self._features(examples, head, tails))
         return QuestionScorer(self.index, kernel, self.table, network, examples).score
 
     def scorer_without(self, relation: str, support: IntArray) -> ScoreTails:
-        """Return what scores the tails of a head for some examples, without seeing the edges of a relation."""
-        hidden = HiddenEdges.of(int(self.graph.relations.find([relation])[0]))
-        return self._make_scorer(self.index.read_examples(support, hidden))
+        """Return what scores the tails of a head for some examples, with nothing known of a relation of the graph.
+
+        Its edges are not seen. Weights that were fitted to the graph are those of a fit without this relation, because
+        a relation that they were fitted to is easier than a new one.
+        """
+        number, halves = int(self.graph.relations.find([relation])[0]), self._halves
+        network = halves.without(number) if halves is not None and halves.fitted is self._trained else None
+        return self._make_scorer(self.index.read_examples(support, HiddenEdges.of(number)), network or self._network())
 
     def _network(self) -> NetworkWeights:
         """Return the weights as they are now, as arrays."""
@@ -272,18 +275,17 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     def fit_to_graph(self) -> None:
         """Fit the weights to the relations of the graph, within seconds; `graph_fitting` says how and why."""
-        network, dataset = self._network(), self.dataset
+        start = self._network()
 
         def fit() -> list[dict[str, npt.NDArray]]:
-            rng = np.random.default_rng(FITTING_SEED)
-            others = sample_relations(self.graph, rng, without=[task.name for task in dataset.train])
-            fitted = fit_to_relations(network, self.index, self.table, dataset, others)
+            fitted = fit_to_own_relations(start, self.index, self.table, self.dataset)
             return [{"mean": fitted.mean, "deviation": fitted.deviation, "values": fitted.values}]
 
         found = keep(self.fingerprint, "fitted-weights", self.graph.num_triples, fit)
         usual = {name: np.array(found[name]) for name in ("mean", "deviation")}  # to be written to, if somebody trains
-        fitted = replace(network, **usual).with_values(found["values"])
+        fitted = replace(start, **usual).with_values(found["values"])
         self._trained, self._module = TrainedWeights.of(fitted.state(), None, "the fitted weights"), None
+        self._halves = FittedHalves(self._trained, start, self.index, self.table, self.dataset)
         self.clear_cache()
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:

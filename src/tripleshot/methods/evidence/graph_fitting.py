@@ -10,19 +10,23 @@ and so do the weights.
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
 
 import numpy as np
 
 from tripleshot.arrays import FloatArray
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.episodes import Episode, EpisodeSampler
-from tripleshot.datasets.own_relations import MIN_RELATIONS
+from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.native.network import learn
 from tripleshot.methods.evidence.network_weights import Array, NetworkWeights
 from tripleshot.methods.evidence.plain_learning import learn_plainly
+from tripleshot.methods.trainable import TrainedWeights
 
+SEED = 0
 MAX_STEPS, STEPS_PER_RELATION = 150, 10
 EPISODES, QUERIES, NEGATIVES = 8, 8, 128  # of a step, of an episode, of a query
 SAMPLED = 8  # steps whose features say what is usual on the graph
@@ -33,13 +37,36 @@ MOMENTUM, SMOOTHING, CLIP, TINY = 0.9, 0.999, 5.0, 1e-8
 MAX_THREADS = 4
 
 
+def fit_to_own_relations(
+    network: NetworkWeights,
+    index: EvidenceIndex,
+    table: FeatureTable,
+    dataset: FewShotDataset,
+    without: Sequence[str] = (),
+) -> NetworkWeights:
+    """Return the weights, fitted to the train tasks of a dataset and to some of the other relations of its graph.
+
+    Args:
+        network: where the weights start.
+        index: of the graph.
+        table: the features that the network looks at.
+        dataset: whose graph is indexed.
+        without: names of relations that the weights must know nothing of.
+    """
+    left_out = set(without)
+    train = tuple(task for task in dataset.train if task.name not in left_out)
+    names = [*without, *(task.name for task in train)]
+    others = sample_relations(dataset.graph, np.random.default_rng(SEED), without=names)
+    return fit_to_relations(network, index, table, replace(dataset, train=train), others)
+
+
 def fit_to_relations(
     network: NetworkWeights,
     index: EvidenceIndex,
     table: FeatureTable,
     dataset: FewShotDataset,
     background: Sequence[Task],
-    seed: int = 0,
+    seed: int = SEED,
 ) -> NetworkWeights:
     """Return the weights, fitted to the train tasks of a dataset and to relations of its graph, half to each.
 
@@ -75,6 +102,40 @@ def fit_to_relations(
         rate = RATE * min(1.0, (step + 1) / WARMUP) * max(LAST_RATE, 1 - step / steps)
         network = network.with_values(network.values - rate * optimizer.direction(network.gradient(gradient)))
     return network
+
+
+@dataclass(eq=False)
+class FittedHalves:
+    """The weights that a graph would have if it lacked half of its relations, to ask about these as if they were new.
+
+    Attributes:
+        fitted: the weights that know all relations.
+        start: where all of them started.
+        index: of the graph.
+        table: the features that the network looks at.
+        dataset: whose graph is indexed.
+    """
+
+    fitted: TrainedWeights
+    start: NetworkWeights
+    index: EvidenceIndex
+    table: FeatureTable
+    dataset: FewShotDataset
+    _found: dict[int, NetworkWeights | None] = field(init=False, default_factory=dict)
+    _lock: Lock = field(init=False, default_factory=Lock)
+
+    def without(self, relation: int) -> NetworkWeights | None:
+        """Return weights that know nothing of a relation, fitted when first asked for; None if too few others are left.
+
+        Its half has every second relation.
+        """
+        half = relation % 2
+        with self._lock:
+            if half not in self._found:
+                names = self.dataset.graph.relations.names.to_pylist()[half::2]
+                found = fit_to_own_relations(self.start, self.index, self.table, self.dataset, names)
+                self._found[half] = None if found is self.start else found
+            return self._found[half]
 
 
 class _Adam:
