@@ -13,7 +13,7 @@ from tripleshot.methods.evidence import evidence_net
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.graph_fitting import fit_to_own_relations, fit_to_relations
+from tripleshot.methods.evidence.graph_fitting import MAX_STEPS_OF_HALVES, fit_to_own_relations, fit_to_relations
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.universal import universal_settings, universal_weights
 from tripleshot.methods.trainable import TrainedWeights
@@ -97,7 +97,7 @@ def test_a_relation_is_asked_about_by_weights_that_were_not_fitted_to_it(relatio
     index, table, start = EvidenceIndex(dataset.graph), FeatureTable(), untrained(dataset)
     state = universal_weights().arrays
     weights = NetworkWeights.of(state, len(state["hidden.bias"]), np.zeros(len(table), bool), "the start")
-    other = fit_to_own_relations(weights, index, table, dataset, half)
+    other = fit_to_own_relations(weights, index, table, dataset, half, max_steps=MAX_STEPS_OF_HALVES)
     start.fit_to_graph()
     apart = untrained(dataset)
     apart.restore(dataset, TrainedWeights.of(other.state(), None, "without half"))

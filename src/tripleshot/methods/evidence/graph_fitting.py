@@ -28,6 +28,7 @@ from tripleshot.methods.trainable import TrainedWeights
 
 SEED = 0
 MAX_STEPS, STEPS_PER_RELATION = 150, 10
+MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be
 EPISODES, QUERIES, NEGATIVES = 8, 8, 128  # of a step, of an episode, of a query
 SAMPLED = 8  # steps whose features say what is usual on the graph
 MAX_SHOTS = 10
@@ -43,6 +44,7 @@ def fit_to_own_relations(
     table: FeatureTable,
     dataset: FewShotDataset,
     without: Sequence[str] = (),
+    max_steps: int = MAX_STEPS,
 ) -> NetworkWeights:
     """Return the weights, fitted to the train tasks of a dataset and to some of the other relations of its graph.
 
@@ -52,12 +54,13 @@ def fit_to_own_relations(
         table: the features that the network looks at.
         dataset: whose graph is indexed.
         without: names of relations that the weights must know nothing of.
+        max_steps: how far the weights may go from where they are.
     """
     left_out = set(without)
     train = tuple(task for task in dataset.train if task.name not in left_out)
     names = [*without, *(task.name for task in train)]
     others = sample_relations(dataset.graph, np.random.default_rng(SEED), without=names)
-    return fit_to_relations(network, index, table, replace(dataset, train=train), others)
+    return fit_to_relations(network, index, table, replace(dataset, train=train), others, max_steps=max_steps)
 
 
 def fit_to_relations(
@@ -67,6 +70,7 @@ def fit_to_relations(
     dataset: FewShotDataset,
     background: Sequence[Task],
     seed: int = SEED,
+    max_steps: int = MAX_STEPS,
 ) -> NetworkWeights:
     """Return the weights, fitted to the train tasks of a dataset and to relations of its graph, half to each.
 
@@ -77,11 +81,12 @@ def fit_to_relations(
         dataset: whose graph is indexed; its train tasks are like what will be asked.
         background: tasks of other relations of the graph.
         seed: what examples, questions and wrong answers are drawn by.
+        max_steps: how far the weights may go from where they are.
     """
     num_relations = sum(len(task.pairs) > 1 for task in (*dataset.train, *background))
     if num_relations < MIN_RELATIONS:
         return network
-    steps = min(MAX_STEPS, STEPS_PER_RELATION * num_relations)
+    steps = min(max_steps, STEPS_PER_RELATION * num_relations)
     sampler = EpisodeSampler(dataset, 1, QUERIES, NEGATIVES, "in-train", background=background)
     rng, threads = np.random.default_rng(seed), min(MAX_THREADS, os.cpu_count() or 1)
 
@@ -133,7 +138,8 @@ class FittedHalves:
         with self._lock:
             if half not in self._found:
                 names = self.dataset.graph.relations.names.to_pylist()[half::2]
-                found = fit_to_own_relations(self.start, self.index, self.table, self.dataset, names)
+                given = (self.start, self.index, self.table, self.dataset, names)
+                found = fit_to_own_relations(*given, max_steps=MAX_STEPS_OF_HALVES)
                 self._found[half] = None if found is self.start else found
             return self._found[half]
 
