@@ -63,3 +63,12 @@ def test_where_no_lock_can_be_made_the_folder_is_written_without_one(tmp_path):
     (tmp_path / "file").touch()
     with folder_lock(tmp_path / "file" / "run"):
         pass
+
+
+def test_folders_that_were_made_for_a_lock_go_if_nothing_was_written(tmp_path):
+    with folder_lock(tmp_path / "a" / "b" / "run"):
+        assert (tmp_path / "a" / "b").exists()
+    assert not (tmp_path / "a").exists()
+    with folder_lock(tmp_path / "a" / "run"):
+        (tmp_path / "a" / "run").mkdir()
+    assert (tmp_path / "a" / "run").exists()

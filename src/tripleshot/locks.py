@@ -37,12 +37,13 @@ def file_lock(path: Path) -> Iterator[None]:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Be the only one who writes a folder.
+    """Be the only one who writes a folder; folders above it that were made for the lock go again if they stay empty.
 
     Raises:
         InputError: another process writes it; says which.
     """
     path, file = lock_of(folder), None
+    made = [above for above in path.parents if not above.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = _acquire(path, waits=False)
@@ -55,6 +56,9 @@ def folder_lock(folder: Path) -> Iterator[None]:
     finally:
         if file is not None:
             _release(file, path)
+        with suppress(OSError):  # what is in use is not empty
+            for above in made:
+                above.rmdir()
 
 
 def _acquire(path: Path, waits: bool) -> IO[bytes]:

@@ -127,7 +127,6 @@ def test_a_training_starts_from_the_universal_weights_from_scratch_or_from_a_run
     )
     assert pretrained(tmp_path / "next") == str(tmp_path / "scratch")
     before, after = (load_file(tmp_path / name / "weights.safetensors") for name in ("scratch", "next"))
-    np.testing.assert_array_equal(before["mean"], after["mean"])
     assert not np.array_equal(before["hidden.weight"], after["hidden.weight"]), "they are fitted to the other graph"
 
 
