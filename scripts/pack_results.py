@@ -12,10 +12,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tripleshot.checksums import CHECKSUM
 from tripleshot.evaluation.results import RESULT, RUNS, Result, read_results, write_json_lines
 from tripleshot.experiments.comparison_table import label_of
 from tripleshot.experiments.paper.results import budget_of
+from tripleshot.files.checksums import CHECKSUM
 from tripleshot.training.runs import CONFIG
 
 OUTSIDE = re.compile(r"(?<![\w./])(?:\.\.)?/(?:[^\s\"',/]+/)*([^\s\"',/]+)")  # a path outside the current folder

@@ -11,9 +11,9 @@ from cyclopts import App
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from tripleshot.atomic import write_file
 from tripleshot.datasets.catalog import load_atlas
 from tripleshot.errors import InputError
+from tripleshot.files.atomic import write_file
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MAX_BYTES = 200_000

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tripleshot.atomic import new_file
 from tripleshot.errors import InputError
+from tripleshot.files.atomic import new_file
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ import pytest
 from tripleshot.answering.loading import load, open_predictor
 from tripleshot.answering.models import train
 from tripleshot.answering.predictor import DEFAULT_METHOD
-from tripleshot.checksums import read_document
 from tripleshot.datasets import catalog
 from tripleshot.errors import InputError
+from tripleshot.files.checksums import read_document
 from tripleshot.training.runs import CONFIG, DATA
 
 

@@ -26,11 +26,11 @@ from damage import EDITS, GRAPH_FILES, mutated
 from tripleshot.answering.examples import read_examples, read_references
 from tripleshot.answering.loading import load
 from tripleshot.answering.predictor import Predictor
-from tripleshot.checksums import read_document, seal_document
 from tripleshot.cli.options import read_settings
 from tripleshot.datasets.storage import MANIFEST, load_saved_dataset
 from tripleshot.errors import TripleshotError
 from tripleshot.evaluation.calibration import load_calibration
+from tripleshot.files.checksums import read_document, seal_document
 from tripleshot.graph.readers import read_graph
 from tripleshot.graph.types import read_type_mapping
 from tripleshot.methods.rscl.settings import tiny

@@ -10,12 +10,12 @@ import pytest
 
 from clocks import SteadyClock
 from slow_method import make_dataset
-from tripleshot.checksums import read_document
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import RESULT
 from tripleshot.experiments.cells import Cell, Plan, run_cell, variant_of_width
 from tripleshot.experiments.comparison_table import make_comparison
 from tripleshot.experiments.variants import EVERYTHING
+from tripleshot.files.checksums import read_document
 from tripleshot.methods import METHODS
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.training.log import LOG, read_log

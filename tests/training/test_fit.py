@@ -13,7 +13,7 @@ import torch
 from slow_method import Clock, Pace, SlowMethod, make_dataset
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.calibration import load_calibration
-from tripleshot.locks import folder_lock
+from tripleshot.files.locks import folder_lock
 from tripleshot.methods import create_method
 from tripleshot.methods.trainable import WEIGHTS
 from tripleshot.training.budget import Stopwatch

@@ -16,8 +16,8 @@ from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.text import Text
 
 from tripleshot.answering.explanation import Explanation, Side, WeightedNeighbor
-from tripleshot.atomic import write_figure
 from tripleshot.errors import InputError
+from tripleshot.files.atomic import write_figure
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 INK, PALE = "#222222", "#6b6b6b"

@@ -11,8 +11,8 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from tripleshot.answering.explanation import Explanation
 from tripleshot.answering.plots import INK, PALE, SIDE_COLORS, shorten, title_of, write_box, write_line
 from tripleshot.answering.text import MAX_NAMED, new_paths, signed
-from tripleshot.atomic import write_figure
 from tripleshot.errors import InputError
+from tripleshot.files.atomic import write_figure
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.methods.protocol import Reason
 

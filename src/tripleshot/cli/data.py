@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
-from tripleshot.atomic import new_folder
 from tripleshot.cli.display import console, degree_table, download_progress, hint, long_tail_lines, statistics_table
 from tripleshot.datasets.catalog import fetch_dataset, load_dataset
 from tripleshot.datasets.checks import check_dataset
@@ -18,6 +17,7 @@ from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.statistics import describe_dataset
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.results import write_json
+from tripleshot.files.atomic import new_folder
 from tripleshot.graph.index_files import drop_least_used, indexes_dir, list_indexes
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import read_graph

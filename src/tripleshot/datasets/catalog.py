@@ -13,7 +13,6 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from tripleshot.atomic import cache_dir, recover, write_file
 from tripleshot.datasets import download
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
 from tripleshot.datasets.download import RemoteDataset
@@ -22,6 +21,7 @@ from tripleshot.datasets.opening import open_dataset
 from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
 from tripleshot.errors import InputError, did_you_mean
+from tripleshot.files.atomic import cache_dir, recover, write_file
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.graph.types import find_types, types_from_mapping

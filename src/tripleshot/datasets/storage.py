@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tripleshot import arrays
-from tripleshot.atomic import new_folder
-from tripleshot.checksums import changed, hash_file, read_document, seal_document
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset, Split, Task
 from tripleshot.errors import InputError
+from tripleshot.files.atomic import new_folder
+from tripleshot.files.checksums import changed, hash_file, read_document, seal_document
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.types import EntityTypes
 from tripleshot.graph.vocabulary import Vocabulary, text_of

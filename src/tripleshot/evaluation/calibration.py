@@ -32,11 +32,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray
-from tripleshot.atomic import write_file
-from tripleshot.checksums import read_document, seal_document
 from tripleshot.datasets.dataset import FewShotDataset, candidates_like, exclude_known
 from tripleshot.errors import InputError
 from tripleshot.evaluation.confidence_curves import RIDGE, Curve, NoneCurve, Rows, certainty, regress, slope_of
+from tripleshot.files.atomic import write_file
+from tripleshot.files.checksums import read_document, seal_document
 from tripleshot.methods.protocol import Scorer
 
 CALIBRATION = "calibration.json"

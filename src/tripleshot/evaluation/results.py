@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import Evaluation
 from tripleshot.evaluation.ranks import TIE_RULES, summarize
+from tripleshot.files.atomic import write_file
 
 RUNS = "runs"  # in the folder of a comparison, the folder with one folder per run
 RESULT = "result.json"  # in the folder of a run

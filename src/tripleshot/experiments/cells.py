@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from tripleshot.checksums import read_document, seal_document
 from tripleshot.datasets.dataset import FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, sample_queries
 from tripleshot.evaluation.results import RESULT, RUNS, EvaluationSpec, describe, write_json
 from tripleshot.experiments.variants import MARK, Variant, paper_starts, preset_of
+from tripleshot.files.checksums import read_document, seal_document
 from tripleshot.methods import METHODS, find_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.training.budget import write_budget

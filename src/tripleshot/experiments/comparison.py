@@ -12,7 +12,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tripleshot.atomic import write_file
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Split, check_shots
 from tripleshot.evaluation.protocol import count_queries
@@ -20,6 +19,7 @@ from tripleshot.evaluation.results import Result, describe_environment, write_js
 from tripleshot.experiments.cells import Plan, Reporter, SilentReporter, run_cell
 from tripleshot.experiments.comparison_table import Comparison, as_document, as_markdown, make_comparison
 from tripleshot.experiments.variants import Variant, read_methods, read_starts
+from tripleshot.files.atomic import write_file
 from tripleshot.methods import find_method
 from tripleshot.methods.settings import check_bounds
 from tripleshot.training.budget import read_budget, write_budget

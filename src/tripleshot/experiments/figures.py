@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tripleshot.atomic import write_figure
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.statistics import neighbor_histogram
 from tripleshot.errors import InputError
 from tripleshot.experiments.comparison_table import Comparison, Row, training_seconds
+from tripleshot.files.atomic import write_figure
 
 # The palette of Okabe and Ito; series beyond its seven colors differ in line and marker.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")

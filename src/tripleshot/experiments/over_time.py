@@ -11,9 +11,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tripleshot.atomic import write_figure
 from tripleshot.experiments.comparison_table import Comparison, Row, format_metric
 from tripleshot.experiments.figures import GRAY, PointLabel, label_axes, series_style, write_labels
+from tripleshot.files.atomic import write_figure
 from tripleshot.training.budget import write_budget
 
 

@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import frozen
-from tripleshot.atomic import cache_dir, new_folder
 from tripleshot.errors import TripleshotError
-from tripleshot.locks import file_lock
+from tripleshot.files.atomic import cache_dir, new_folder
+from tripleshot.files.locks import file_lock
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from tripleshot.atomic import cache_dir, write_file
 from tripleshot.errors import TripleshotError
+from tripleshot.files.atomic import cache_dir, write_file
 
 logger = logging.getLogger(__name__)
 COMPILERS = ("cc", "gcc", "clang")

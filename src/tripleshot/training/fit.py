@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
-from tripleshot.atomic import remove_abandoned, restored
 from tripleshot.datasets.catalog import absolute_source, relative_source
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
 from tripleshot.errors import InputError
@@ -18,7 +17,8 @@ from tripleshot.evaluation.calibration import CALIBRATION, MAX_SCORES, Calibrati
 from tripleshot.evaluation.protocol import sample_queries
 from tripleshot.evaluation.results import command, commit
 from tripleshot.evaluation.validation import Validation, Validator
-from tripleshot.locks import folder_lock
+from tripleshot.files.atomic import remove_abandoned, restored
+from tripleshot.files.locks import folder_lock
 from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import PRETRAINED, WEIGHTS, Stage, TrainableMethod

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tripleshot.atomic import write_file
 from tripleshot.errors import InputError, TripleshotError
+from tripleshot.files.atomic import write_file
 
 LOG = "log.jsonl"
 NUMBERS = ("step", "seconds", "spent", "valid_mrr", "queries")

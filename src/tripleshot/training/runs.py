@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tripleshot.atomic import new_file, write_file
-from tripleshot.checksums import changed, read_document, seal_document
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, warn
+from tripleshot.files.atomic import new_file, write_file
+from tripleshot.files.checksums import changed, read_document, seal_document
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.vocabulary import Vocabulary, hash_vocabulary
 from tripleshot.methods import find_method

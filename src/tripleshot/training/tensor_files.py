@@ -14,8 +14,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from tripleshot.atomic import new_file
 from tripleshot.errors import InputError, TripleshotError
+from tripleshot.files.atomic import new_file
 from tripleshot.training.weight_files import LENGTH_BYTES, UNSEALED, seal_tensors
 
 

@@ -11,8 +11,8 @@ from typing import IO, Any
 
 from safetensors import SafetensorError, safe_open
 
-from tripleshot.checksums import changed
 from tripleshot.errors import InputError
+from tripleshot.files.checksums import changed
 from tripleshot.methods.trainable import Framework
 
 LENGTH_BYTES = 8  # a file begins with the length of its header

@@ -2,11 +2,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from experiments.paper.documents import result
-from tripleshot.atomic import write_figure
 from tripleshot.experiments.figures import MEASURED_STYLE, draw_dot_plot
 from tripleshot.experiments.paper.page import build_page
 from tripleshot.experiments.paper.report import Claim, Missing, Picture, Report, Table
 from tripleshot.experiments.paper.values import deviations
+from tripleshot.files.atomic import write_figure
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 

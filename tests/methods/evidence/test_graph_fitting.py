@@ -13,7 +13,7 @@ from tripleshot.methods.evidence import evidence_net
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.graph_fitting import MAX_STEPS_OF_HALVES, fit_to_own_relations, fit_to_relations
+from tripleshot.methods.evidence.graph_fitting import MAX_STEPS_OF_HALVES, fit_to_own_relations
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.universal import universal_settings, universal_weights
 from tripleshot.methods.trainable import TrainedWeights
@@ -113,11 +113,10 @@ def test_weights_that_were_replaced_since_the_fit_are_those_that_are_asked():
     np.testing.assert_array_equal(scores_of(network, "relation 3"), scores_of(untrained(dataset), "relation 3"))
 
 
-def fitted(dataset, index, **about):
+def fitted(dataset, index):
     table, start = FeatureTable(), universal_weights().arrays
     network = NetworkWeights.of(start, len(start["hidden.bias"]), np.zeros(len(table), bool), "the start")
-    background = sample_relations(dataset.graph, np.random.default_rng(0), max_relations=6)
-    return network, fit_to_relations(network, index, table, dataset, background, **about)
+    return network, fit_to_own_relations(network, index, table, dataset)
 
 
 def test_arrays_alone_lead_to_the_same_weights():

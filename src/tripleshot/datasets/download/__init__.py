@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 
 from rich.progress import Progress
 
-from tripleshot.atomic import swap
 from tripleshot.datasets.download.http import discard, download
 from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults
 from tripleshot.errors import FetchError, TripleshotError
-from tripleshot.locks import file_lock, lock_of
+from tripleshot.files.atomic import swap
+from tripleshot.files.locks import file_lock, lock_of
 
 __all__ = ["RemoteDataset", "fetch", "find_faults"]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
-from tripleshot.checksums import hash_file
 from tripleshot.datasets.download.archives import unpack
 from tripleshot.datasets.download.http import discard
 from tripleshot.errors import FetchError, InputError
+from tripleshot.files.checksums import hash_file
 
 logger = logging.getLogger(__name__)
 

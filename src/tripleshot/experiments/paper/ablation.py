@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tripleshot.atomic import write_figure
 from tripleshot.experiments.figures import COLORS, SeriesStyle, draw_dot_plot
 from tripleshot.experiments.paper.main_table import training_time
 from tripleshot.experiments.paper.report import (
@@ -25,6 +24,7 @@ from tripleshot.experiments.paper.results import (
     seed_mean,
 )
 from tripleshot.experiments.paper.values import printed_rows
+from tripleshot.files.atomic import write_figure
 
 ROWS = {
     "rscl": "full model",

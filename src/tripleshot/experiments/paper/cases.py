@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tripleshot.answering.plots import without_namespaces
-from tripleshot.atomic import write_figure
 from tripleshot.datasets.dataset import LONG_TAIL_NEIGHBORS, FewShotDataset, Task
 from tripleshot.experiments.figures import COLORS, SeriesStyle, draw_dot_plot
 from tripleshot.experiments.paper.report import PRINTED, Claim, Picture, Report, Table, format_value
 from tripleshot.experiments.paper.results import PaperResults, find_missing, format_mean, result_notes, seed_mean
 from tripleshot.experiments.paper.values import printed_rows
+from tripleshot.files.atomic import write_figure
 
 METHODS = {"rscl": "RSCL", "faan": "FAAN"}
 METRICS = {"mrr": "MRR", "hits@10": "Hits@10"}

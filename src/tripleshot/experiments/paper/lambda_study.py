@@ -1,6 +1,5 @@
 """The paper's figures about lambda: MRR over its values, and the learning curves of three of them."""
 
-from tripleshot.atomic import write_figure
 from tripleshot.experiments.figures import COLORS, MEASURED_STYLE, STYLES, SeriesStyle, draw_line_plot
 from tripleshot.experiments.paper.report import Claim, Inequality, Picture, Report, Table, check_claim, format_value
 from tripleshot.experiments.paper.results import (
@@ -12,6 +11,7 @@ from tripleshot.experiments.paper.results import (
     seed_mean,
 )
 from tripleshot.experiments.variants import LAMBDAS
+from tripleshot.files.atomic import write_figure
 
 BEST = 0.4  # the best value in the paper, and the default of RSCL
 CURVES = (0.0, BEST, 1.0)

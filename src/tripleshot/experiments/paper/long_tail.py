@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tripleshot.atomic import write_figure
 from tripleshot.experiments.figures import MEASURED_STYLE, PRINTED_STYLE, draw_dot_plot
 from tripleshot.experiments.paper.ablation import ROWS as VARIANT_ROWS
 from tripleshot.experiments.paper.main_table import NAMES, OTHERS, PRINTED_ROWS, UNTRAINED
@@ -30,6 +29,7 @@ from tripleshot.experiments.paper.results import (
 )
 from tripleshot.experiments.paper.values import printed_rows
 from tripleshot.experiments.published import METRICS
+from tripleshot.files.atomic import write_figure
 
 LEARNED = (*PRINTED_ROWS, *OTHERS)
 KEY = "long_tail"

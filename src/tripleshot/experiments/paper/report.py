@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tripleshot.atomic import write_file
 from tripleshot.evaluation.results import describe_environment, read_json_lines, write_json, write_json_lines
 from tripleshot.experiments.comparison_table import format_metric
+from tripleshot.files.atomic import write_file
 
 Verdict = Literal["held", "not held", "not known yet"]
 PRINTED = "printed"  # heading of a column with the paper's values

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tripleshot.atomic import write_file
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.evaluation.results import RUNS
 from tripleshot.experiments.cells import Plan, Reporter, run_cell
@@ -28,6 +27,7 @@ from tripleshot.experiments.paper.results import (
     find_results,
     result_folders,
 )
+from tripleshot.files.atomic import write_file
 from tripleshot.methods.trainable import WEIGHTS
 from tripleshot.training.runs import CONFIG
 

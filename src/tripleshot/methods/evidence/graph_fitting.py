@@ -16,7 +16,7 @@ from threading import Lock
 import numpy as np
 
 from tripleshot.arrays import FloatArray
-from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler
 from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
@@ -46,49 +46,27 @@ def fit_to_own_relations(
     without: Sequence[str] = (),
     max_steps: int = MAX_STEPS,
 ) -> NetworkWeights:
-    """Return the weights, fitted to the train tasks of a dataset and to some of the other relations of its graph.
-
-    Args:
-        network: where the weights start.
-        index: of the graph.
-        table: the features that the network looks at.
-        dataset: whose graph is indexed.
-        without: names of relations that the weights must know nothing of.
-        max_steps: how far the weights may go from where they are.
-    """
-    left_out = set(without)
-    train = tuple(task for task in dataset.train if task.name not in left_out)
-    names = [*without, *(task.name for task in train)]
-    others = sample_relations(dataset.graph, np.random.default_rng(SEED), without=names)
-    return fit_to_relations(network, index, table, replace(dataset, train=train), others, max_steps=max_steps)
-
-
-def fit_to_relations(
-    network: NetworkWeights,
-    index: EvidenceIndex,
-    table: FeatureTable,
-    dataset: FewShotDataset,
-    background: Sequence[Task],
-    seed: int = SEED,
-    max_steps: int = MAX_STEPS,
-) -> NetworkWeights:
-    """Return the weights, fitted to the train tasks of a dataset and to relations of its graph, half to each.
+    """Return the weights, fitted to the train tasks of a dataset and to other relations of its graph, half to each.
 
     Args:
         network: where the weights start.
         index: of the graph.
         table: the features that the network looks at.
         dataset: whose graph is indexed; its train tasks are like what will be asked.
-        background: tasks of other relations of the graph.
-        seed: what examples, questions and wrong answers are drawn by.
+        without: names of relations that the weights must know nothing of.
         max_steps: how far the weights may go from where they are.
     """
-    num_relations = sum(len(task.pairs) > 1 for task in (*dataset.train, *background))
+    left_out = set(without)
+    train = tuple(task for task in dataset.train if task.name not in left_out)
+    names = [*without, *(task.name for task in train)]
+    background = sample_relations(dataset.graph, np.random.default_rng(SEED), without=names)
+    num_relations = sum(len(task.pairs) > 1 for task in (*train, *background))
     if num_relations < MIN_RELATIONS:
         return network
     steps = min(max_steps, STEPS_PER_RELATION * num_relations)
-    sampler = EpisodeSampler(dataset, 1, QUERIES, NEGATIVES, "in-train", background=background)
-    rng, threads = np.random.default_rng(seed), min(MAX_THREADS, os.cpu_count() or 1)
+    known = replace(dataset, train=train)
+    sampler = EpisodeSampler(known, 1, QUERIES, NEGATIVES, "in-train", background=background)
+    rng, threads = np.random.default_rng(SEED), min(MAX_THREADS, os.cpu_count() or 1)
 
     def draw() -> tuple[list[Episode], Array]:
         episodes = [sampler.draw_mixed(rng, MAX_SHOTS, AMONG_ALL) for _ in range(EPISODES)]

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tripleshot.methods.evidence.network_weights import MIN_DEVIATION
+
 
 class FeatureScorer(nn.Module):
     """A network of one hidden layer over the features of a pair, which it sees by how unusual they are."""
@@ -29,7 +31,7 @@ class FeatureScorer(nn.Module):
     def standardize(self, features: Tensor) -> None:
         """Take mean and deviation from a sample of pairs, shape (n, num_features)."""
         self.mean.copy_(features.mean(0))
-        self.deviation.copy_(features.std(0).clamp(min=1e-3))
+        self.deviation.copy_(features.std(0).clamp(min=MIN_DEVIATION))
 
     def forward(self, features: Tensor, without: Tensor | None = None) -> Tensor:
         """Score pairs by their features, shape (..., num_features), as if those in `without` had their mean."""

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
-from tripleshot.checksums import hash_file, read_document, seal_document
 from tripleshot.errors import InputError
+from tripleshot.files.checksums import hash_file, read_document, seal_document
 
 DOCUMENT = {"shots": 5, "rate": 0.1, "names": ("é", "b"), "nested": {"2": None}}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.locks import file_lock, folder_lock, lock_of
+from tripleshot.files.locks import file_lock, folder_lock, lock_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tripleshot.atomic import cache_dir, new_folder, recover, restored, write_file
 from tripleshot.errors import TripleshotError
+from tripleshot.files.atomic import cache_dir, new_folder, recover, restored, write_file
 
 DIES_BETWEEN_TWO_RENAMES = """
 import ctypes, os, sys
 from pathlib import Path
-from tripleshot.atomic import new_folder
+from tripleshot.files.atomic import new_folder
 
 def no_library(*names, **options):
     raise OSError

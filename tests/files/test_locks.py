@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import pytest
 
 from tripleshot.errors import InputError
-from tripleshot.locks import file_lock, folder_lock
+from tripleshot.files.locks import file_lock, folder_lock
 
 HOLDER = """
 import os, sys
 from pathlib import Path
-from tripleshot.locks import folder_lock
+from tripleshot.files.locks import folder_lock
 
 with folder_lock(Path(sys.argv[1])):
     print("held", flush=True)
