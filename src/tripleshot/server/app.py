@@ -179,9 +179,8 @@ def add_page(app: FastAPI) -> None:
 def open_socket(host: str, port: int) -> socket.socket:
     """Take a port, which nobody can connect to before `serve` listens on it; 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(
-        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
-    )  # asyncio disables Nagle's delay only if told
+    # asyncio switches off the delay of small packets (Nagle) only if it is told that this is TCP
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
