@@ -23,7 +23,7 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.methods import create_method, find_method
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
-from tripleshot.methods.evidence.graph_fitting import MAX_THREADS
+from tripleshot.methods.evidence.graph_fitting import MAX_THREADS, NUM_PAIRS
 from tripleshot.methods.evidence.universal import Universal
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import UNIVERSAL, TrainableMethod, TrainedNames, TrainedWeights
@@ -74,10 +74,7 @@ def calibration_of(method: Method) -> Calibration | None:
 
 
 def graph_confidence(network: EvidenceNet) -> Calibration | None:
-    """Return the calibration of the universal weights, fitted to what the graph says about itself.
-
-    For a large graph that is done once.
-    """
+    """Return the calibration of the universal weights, fitted once to what the graph says about itself."""
     universal = load_calibration(UNIVERSAL)
     if universal is None:
         return None
@@ -90,7 +87,7 @@ def graph_confidence(network: EvidenceNet) -> Calibration | None:
     def key() -> str:
         return hash_arrays(network.fingerprint(), json.dumps(asdict(universal)))
 
-    found = keep(key, "confidence", network.graph.num_triples, fit)
+    found = keep(key, "confidence", NUM_PAIRS, fit)
     return replace(universal, curve=Curve(*found["curve"].tolist()), none=NoneCurve(*found["none"].tolist()))
 
 

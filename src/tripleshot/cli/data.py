@@ -254,10 +254,11 @@ def fetch(
 
 @app.command
 def indexes(*, clear: Annotated[bool, Parameter(negative=())] = False) -> None:
-    """List what is kept in the cache so that large graphs are opened at once, or remove it.
+    """List what is kept in the cache so that graphs are opened at once, or remove it.
 
-    Indexes of graphs with 20,000 triples and more are built when they are first needed. Together they take at most 32
-    GiB; those used least recently are dropped. TRIPLESHOT_HOME says where they are, TRIPLESHOT_INDEXES=0 does without.
+    Weights fitted to a graph, and indexes of graphs with 20,000 triples and more, are made when they are first needed.
+    Together they take at most 32 GiB; those used least recently are dropped. TRIPLESHOT_HOME says where they are,
+    TRIPLESHOT_INDEXES=0 does without.
 
     Parameters
     ----------

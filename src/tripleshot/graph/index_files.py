@@ -29,7 +29,7 @@ from tripleshot.files.locks import file_lock
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1  # counts up whenever the columns of some index change their meaning
+FORMAT = 2  # counts up whenever the columns of some index change their meaning
 MIN_ROWS = 20_000  # what is made of fewer rows is made in milliseconds
 MAX_BYTES = 32 << 30  # of all indexes together; those used least recently are dropped
 MANIFEST = "manifest.json"
@@ -90,12 +90,12 @@ def is_large(num_rows: int) -> bool:
 def keep(
     key: Callable[[], str], name: str, num_rows: int, build: Callable[[], Iterable[Mapping[str, npt.NDArray]]]
 ) -> Columns:
-    """Return columns that were built before, or build them now; those of a large graph are read-only maps of files.
+    """Return columns that were built before, or build them now; what took many rows is read-only maps of files.
 
     Args:
         key: the hash of all that the columns are made of; it is not asked for where nothing is kept.
         name: what the columns are.
-        num_rows: of what they are made of.
+        num_rows: of what they are made of; what takes few is made anew each time.
         build: gives the columns block by block; each column once at least, and each time with the same type.
     """
     if not is_large(num_rows):

@@ -30,6 +30,7 @@ SEED = 0
 MAX_STEPS, STEPS_PER_RELATION = 150, 10
 MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be
 EPISODES, QUERIES, NEGATIVES = 8, 8, 128  # of a step, of an episode, of a query
+NUM_PAIRS = MAX_STEPS * EPISODES * QUERIES * (1 + NEGATIVES)  # looked at: what a fit costs, on a graph of any size
 SAMPLED = 8  # steps whose features say what is usual on the graph
 MAX_SHOTS = 10
 AMONG_ALL = 0.3  # share of episodes whose wrong answers are any entities
