@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 from rich.text import Text
 
-from tripleshot.cli.display import TrainingDisplay, confidence_bar, hint, progress_bar
+from tripleshot.cli.display import TrainingDisplay, confidence_bar, hint, progress_bar, waiting
 from tripleshot.cli.messages import set_verbosity, terminal_logging
 from tripleshot.training.trainer import TrainingUpdate
 
@@ -23,6 +23,8 @@ def test_hints_are_whole_lines_and_left_out_when_only_results_are_wanted(capsys,
 def test_progress_is_silent_where_there_is_no_terminal(capsys):
     with progress_bar("counting") as progress:
         progress(1, 2)
+    with waiting("counting"):
+        pass
     assert capsys.readouterr().err == ""
 
 

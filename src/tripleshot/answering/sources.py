@@ -23,7 +23,7 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.methods import create_method, find_method
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
-from tripleshot.methods.evidence.graph_fitting import MAX_THREADS, NUM_PAIRS
+from tripleshot.methods.evidence.graph_fitting import MAX_THREADS, NUM_PAIRS, fitting_code
 from tripleshot.methods.evidence.universal import Universal
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import UNIVERSAL, TrainableMethod, TrainedNames, TrainedWeights
@@ -85,7 +85,7 @@ def graph_confidence(network: EvidenceNet) -> Calibration | None:
         return [{"curve": np.array(astuple(fitted.curve)), "none": np.array(astuple(fitted.none))}]
 
     def key() -> str:
-        return hash_arrays(network.fingerprint(), json.dumps(asdict(universal)))
+        return hash_arrays(network.fingerprint(), fitting_code(), json.dumps(asdict(universal)))
 
     found = keep(key, "confidence", NUM_PAIRS, fit)
     return replace(universal, curve=Curve(*found["curve"].tolist()), none=NoneCurve(*found["none"].tolist()))

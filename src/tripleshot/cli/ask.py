@@ -16,7 +16,7 @@ from tripleshot.answering.explanation import Explanation, Side
 from tripleshot.answering.loading import open_predictor
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates, Ranked
-from tripleshot.cli.display import confidence_bar, console, hint, progress_bar
+from tripleshot.cli.display import confidence_bar, console, hint, progress_bar, waiting
 from tripleshot.cli.terminal import printable
 from tripleshot.errors import InputError
 from tripleshot.graph.readers import Literals, read_graph
@@ -130,7 +130,8 @@ def ask_command(
         )
     if out:
         check_suffix(out)
-    predictor = open_predictor(source, method, data, device, columns, literals)
+    with waiting("getting to know the graph"):
+        predictor = open_predictor(source, method, data, device, columns, literals)
     for file in add or ():
         predictor = predictor.with_triples(read_graph(file).triples())
     for file in remove or ():

@@ -196,6 +196,17 @@ def training_display() -> Iterator[TrainingDisplay]:
         yield TrainingDisplay(progress)
 
 
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Say what the program does while nothing else can be shown, on a terminal whose user wants to know."""
+    terminal = open_console(stderr=True)
+    if is_quiet() or not terminal.is_terminal:
+        yield
+        return
+    with terminal.status(what):
+        yield
+
+
 def _live(*columns: ProgressColumn, transient: bool = False) -> Progress:
     """Return a live line on the terminal; where there is none, or when only results are wanted, it shows nothing."""
     terminal = open_console(stderr=True)

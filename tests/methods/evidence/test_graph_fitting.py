@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tripleshot as ts
+from indexes import everything_on_disk
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
 from tripleshot.graph import index_files
@@ -57,24 +58,33 @@ def test_what_serves_a_graph_already_serves_it_still():
     assert first_answers(network) == 1.0
 
 
-def test_fitting_twice_gives_the_same_weights():
+def test_fitting_twice_gives_the_same_weights(monkeypatch):
+    monkeypatch.setenv("TRIPLESHOT_INDEXES", "0")
     first, second = untrained(kin()), untrained(kin())
     first.fit_to_graph()
     second.fit_to_graph()
     assert first.fingerprint() == second.fingerprint() != untrained(kin()).fingerprint()
 
 
-def test_what_is_kept_of_a_large_graph_is_what_was_fitted(monkeypatch):
-    monkeypatch.setattr(index_files, "MIN_ROWS", 0)
-    first, again = untrained(kin()), untrained(kin())
-    first.fit_to_graph()
-    with monkeypatch.context() as patch:
-        patch.setattr(evidence_net, "fit_to_own_relations", None)
-        again.fit_to_graph()
-    monkeypatch.undo()
+def test_a_graph_of_any_size_is_fitted_to_once(monkeypatch):
+    monkeypatch.setenv("TRIPLESHOT_INDEXES", "0")
     never_kept = untrained(kin())
     never_kept.fit_to_graph()
+    with everything_on_disk():
+        monkeypatch.setattr(index_files, "MIN_ROWS", 20_000)
+        first, again = untrained(kin()), untrained(kin())
+        first.fit_to_graph()
+        monkeypatch.setattr(evidence_net, "fit_to_own_relations", None)
+        again.fit_to_graph()
     assert first.fingerprint() == again.fingerprint() == never_kept.fingerprint()
+
+
+def test_what_other_code_has_fitted_is_fitted_anew(monkeypatch):
+    with everything_on_disk() as folder:
+        untrained(kin()).fit_to_graph()
+        monkeypatch.setattr(evidence_net, "fitting_code", lambda: "of another version")
+        untrained(kin()).fit_to_graph()
+        assert len(list(folder.glob("*/fitted-weights"))) == 2
 
 
 def many_relations():

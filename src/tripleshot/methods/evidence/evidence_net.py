@@ -16,7 +16,7 @@ from tripleshot.graph.index_files import keep
 from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.graph_fitting import NUM_PAIRS, FittedHalves, fit_to_own_relations
+from tripleshot.methods.evidence.graph_fitting import NUM_PAIRS, FittedHalves, fit_to_own_relations, fitting_code
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.pair_evidence import Examples, TailsByHead
 from tripleshot.methods.evidence.question_scorer import QuestionScorer
@@ -281,7 +281,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
             fitted = fit_to_own_relations(start, self.index, self.table, self.dataset)
             return [{"mean": fitted.mean, "deviation": fitted.deviation, "values": fitted.values}]
 
-        found = keep(self.fingerprint, "fitted-weights", NUM_PAIRS, fit)
+        found = keep(lambda: hash_arrays(self.fingerprint(), fitting_code()), "fitted-weights", NUM_PAIRS, fit)
         usual = {name: np.array(found[name]) for name in ("mean", "deviation")}  # to be written to, if somebody trains
         fitted = replace(start, **usual).with_values(found["values"])
         self._trained, self._module = TrainedWeights.of(fitted.state(), None, "the fitted weights"), None

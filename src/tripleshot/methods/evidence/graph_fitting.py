@@ -11,11 +11,13 @@ and so do the weights.
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
-from tripleshot.arrays import FloatArray
+from tripleshot.arrays import FloatArray, hash_arrays
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler
 from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
@@ -86,6 +88,13 @@ def fit_to_own_relations(
         rate = RATE * min(1.0, (step + 1) / WARMUP) * max(LAST_RATE, 1 - step / steps)
         network = network.with_values(network.values - rate * optimizer.direction(network.gradient(gradient)))
     return network
+
+
+@cache
+def fitting_code() -> str:
+    """Return a hash of the code that measures evidence and fits weights: what other code has fitted is fitted anew."""
+    files = (file for file in sorted(Path(__file__).parent.rglob("*")) if file.suffix in (".py", ".c", ".h"))
+    return hash_arrays(*(file.read_text(encoding="utf-8") for file in files))
 
 
 @dataclass(eq=False)
