@@ -199,9 +199,8 @@ def measure_confidence(dataset: FewShotDataset, run: Path) -> dict[str, Any]:
     assert universal is not None
     calibration = calibrate_on_graph(universal, ask_own_relations(method))
     questions = ask_tasks(method, dataset, (*dataset.valid, *dataset.test), MAX_SCORES)
-    best = [int(np.argmax(question.scores)) for question in questions]
-    said = np.array([calibration.confidence(one.scores)[place] for one, place in zip(questions, best, strict=True)])
-    right = np.array([one.is_right[place] for one, place in zip(questions, best, strict=True)])
+    judged = (question.judge_best(calibration.curve) for question in questions)
+    said, right = map(np.array, zip(*judged, strict=True))
     said_none = np.array([calibration.none_of(question.scores) for question in questions])
     is_none = np.array([not question.is_right.any() for question in questions])
     weight = weigh(questions)

@@ -94,6 +94,11 @@ class Question:
     scores: FloatArray
     is_right: npt.NDArray[np.bool_]
 
+    def judge_best(self, curve: Curve) -> tuple[float, bool]:
+        """Return how sure a curve is of the best candidate, and whether it is right."""
+        best = int(np.argmax(self.scores))
+        return float(curve.confidence(self.scores)[best]), bool(self.is_right[best])
+
 
 def calibrate(
     method: Scorer,
@@ -178,18 +183,17 @@ def fit_calibration(questions: Sequence[Question]) -> Calibration | None:
     tasks = sorted({question.task for question in questions})
     if len(tasks) < 2 or not any(question.is_right.any() for question in questions):
         return None
-    confidence, is_right, weights = [], [], []
+    judged, weights = [], []
     for fold in range(min(len(tasks), MAX_FOLDS)):
         left_out = set(tasks[fold::MAX_FOLDS])
         others = [question for question in questions if question.task not in left_out]
         asked = [question for question in questions if question.task in left_out]
         curve = fit_curve(others, weigh(others))
         for question, weight in zip(asked, weigh(asked), strict=True):
-            best = int(np.argmax(question.scores))
-            confidence.append(curve.confidence(question.scores)[best])
-            is_right.append(question.is_right[best])
+            judged.append(question.judge_best(curve))
             weights.append(weight * len(left_out) / len(tasks))
-    error, brier = reliability(np.array(confidence), np.array(is_right), np.array(weights))
+    confidence, is_right = map(np.array, zip(*judged, strict=True))
+    error, brier = reliability(confidence, is_right, np.array(weights))
     shares = weigh(questions)
     curve = fit_curve(questions, shares)
     return Calibration(curve, len(tasks), len(questions), error, brier, fit_none(curve, questions, shares))
