@@ -15,10 +15,10 @@ def test_settings_of_a_run_that_need_no_training_can_be_changed(run, tiny, tmp_p
     words = ("train", tmp_path / "tiny", tmp_path / "run", "--method", "rscl", "--shots", 3, "--preset", quick_rscl)
     assert run(*words)[0] == 0
     words = ("evaluate", tmp_path / "tiny", "--run", tmp_path / "run", "--json", tmp_path / "out.json")
-    assert run(*words, "--variant", "masked-score+masked_weight=0.5")[0] == 0
+    assert run(*words, "--variant", "masked-score+expected_share=0.5")[0] == 0
     document = json.loads((tmp_path / "out.json").read_text())
-    assert document["variant"] == "masked-score+masked_weight=0.5"
-    assert (document["config"]["masked_score"], document["config"]["masked_weight"]) == (True, 0.5)
+    assert document["variant"] == "masked-score+expected_share=0.5"
+    assert (document["config"]["masked_score"], document["config"]["expected_share"]) == (True, 0.5)
     assert run(*words)[0] == 0
     assert not json.loads((tmp_path / "out.json").read_text())["config"]["masked_score"]
     code, _, err = run(*words, "--variant", "num_layers=2")

@@ -47,7 +47,7 @@ def evaluate_command(
     run
         Or a folder that `tripleshot train` has written.
     variant
-        Settings in place of the run's, as `tripleshot compare` names them: `masked-score`, or `masked_weight=0.2`,
+        Settings in place of the run's, as `tripleshot compare` names them: `masked-score`, or `expected_share=0.3`,
         several with + between. What the weights were trained for cannot be changed.
     shots
         K, the number of examples per relation; 5, or what the run was trained for.

@@ -8,8 +8,9 @@ from safetensors.torch import load_file
 from tripleshot.answering.explaining import explain
 from tripleshot.answering.predictor import Predictor
 from tripleshot.errors import InputError
+from tripleshot.methods.rscl import masked_score
 from tripleshot.methods.rscl.contexts import ContextExtractor
-from tripleshot.methods.rscl.masked_score import DOUBLINGS, MaskedScore, MaskingHead, masked_contexts
+from tripleshot.methods.rscl.masked_score import MaskedScore, MaskingHead, masked_contexts
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import tiny as preset
 from tripleshot.methods.rscl.tokens import MASK, PAD, RELATION
@@ -108,56 +109,86 @@ class KnownExpectation(MaskingHead):
         return self.values[tails]
 
 
-def weight_of(extractor, support, similar, expected):
-    parts = KnownExpectation(extractor, expected), KnownSimilarity(similar)
-    return MaskedScore(*parts, weight=2.0).weight_of(support)
+def mixture(extractor, similar, expected):
+    return MaskedScore(KnownExpectation(extractor, expected), KnownSimilarity(similar), expected_share=0.6)
 
 
-def test_one_example_leaves_the_usual_weight_and_several_divide_it(tiny, extractor):
+def share_of(extractor, support, similar, expected):
+    return mixture(extractor, similar, expected).share_of(support)
+
+
+def test_one_example_leaves_the_usual_share_and_so_do_several_that_say_nothing(tiny, extractor):
     support, nothing = tiny.test[0].support(4), np.zeros(tiny.graph.num_entities)
-    assert weight_of(extractor, support[:1], nothing, nothing) == 2.0
-    assert weight_of(extractor, support, nothing, nothing) == 0.5
+    assert share_of(extractor, support[:1], nothing, nothing) == 0.6
+    assert share_of(extractor, support, nothing, nothing) == pytest.approx(0.6)
 
 
-def test_examples_raise_the_weight_of_what_ranks_their_tails_and_lower_it_otherwise(tiny, extractor):
+def test_what_gives_the_tails_of_examples_the_higher_probability_has_the_larger_share(tiny, extractor):
     support = tiny.test[0].support(2)
     right = np.zeros(tiny.graph.num_entities)
-    right[support[:, 1]] = 1
-    wrong = 3 * (1 - right)
-    usual = 1.0
-    assert weight_of(extractor, support, right, wrong) < usual < weight_of(extractor, support, wrong, right)
+    right[support[:, 1]] = 3
+    wrong = 3 - right
+    assert share_of(extractor, support, right, wrong) < 0.6 < share_of(extractor, support, wrong, right)
 
 
-def test_the_weight_is_the_one_by_which_examples_rank_best(tiny, extractor):
-    """A plain count over all weights, each example left out in turn."""
+def test_the_share_is_the_one_under_which_examples_are_likeliest(tiny, extractor):
+    """A search over all shares: the likelihood of the examples left out, and two examples more of the usual share."""
     rng = np.random.default_rng(3)
-    support, candidates = tiny.test[0].support(4), tiny.candidates(tiny.test[0])
-    for _ in range(20):
-        similar, expected = rng.normal(size=(2, tiny.graph.num_entities)).astype(np.float32)
-        costs = []
-        for doublings in DOUBLINGS:
-            cost, scores = 0.25 * doublings**2, similar + 0.5 * 2.0**doublings * expected
-            for head, tail in support.tolist():
-                rivals = [other for other in candidates.tolist() if other not in (head, tail)]
-                cost += np.log(1 + sum(scores[other] >= scores[tail] for other in rivals))
-            costs.append(cost)
-        assert weight_of(extractor, support, similar, expected) == 0.5 * 2.0 ** DOUBLINGS[np.argmin(costs)]
+    support, candidates = tiny.test[0].support(4), tiny.candidates(tiny.test[0]).tolist()
+    shares = np.linspace(0.001, 0.999, 999)
+    for _ in range(5):
+        parts = rng.normal(size=(2, tiny.graph.num_entities)).astype(np.float32)
+        likelihood = 2 * (0.4 * np.log(1 - shares) + 0.6 * np.log(shares))
+        for place, (head, tail) in enumerate(support.tolist()):
+            known = {head, *(other[1] for other in np.delete(support, place, axis=0).tolist() if other[0] == head)}
+            rivals = [other for other in candidates if other not in known]
+            similar, expected = (np.exp(part[tail]) / np.exp(part[rivals]).sum() for part in parts)
+            likelihood = likelihood + np.log((1 - shares) * similar + shares * expected)
+        assert share_of(extractor, support, *parts) == pytest.approx(shares[np.argmax(likelihood)], abs=2e-3)
 
 
-def test_the_score_is_similarity_and_weighed_expectation_and_reasons_tell_both(tiny, trained):
+def test_the_score_is_a_mixture_of_two_softmaxes_over_the_candidates(tiny, extractor):
+    support, head, tails = question(tiny)
+    parts = np.random.default_rng(4).normal(size=(2, tiny.graph.num_entities)).astype(np.float32)
+    both = mixture(extractor, *parts)
+    share, rivals = both.share_of(support), np.setdiff1d(tails, [head, *support[support[:, 0] == head, 1]])
+    similar, expected = (np.exp(part[tails]) / np.exp(part[rivals]).sum() for part in parts)
+    mixed = np.log((1 - share) * similar + share * expected)
+    np.testing.assert_allclose(both.score(support, head, tails), mixed, atol=1e-5)
+
+
+def test_a_tail_that_one_part_is_sure_of_is_not_ruled_out_by_the_other(tiny, extractor):
+    support, head, tails = question(tiny)
+    tail = int(np.setdiff1d(tails, support[:, 1])[0])
+    sure, against = np.zeros((2, tiny.graph.num_entities))
+    sure[tail], against[tail] = 20, -1000
+    for parts in ((sure, against), (against, sure)):
+        scores = mixture(extractor, *parts).score(support[:1], head, tails)
+        assert tails[np.argmax(scores)] == tail
+
+
+def test_of_very_many_candidates_some_stand_for_all(tiny, extractor, monkeypatch):
+    support, head, tails = question(tiny)
+    values = np.zeros(tiny.graph.num_entities)
+    whole = mixture(extractor, values, values).score(support, head, tails)
+    monkeypatch.setattr(masked_score, "MAX_RIVALS", 2)
+    np.testing.assert_allclose(mixture(extractor, values, values).score(support, head, tails), whole, atol=1e-5)
+
+
+def test_reasons_tell_how_much_likelier_than_any_candidate_a_tail_is_and_by_what(tiny, trained):
     method, _ = trained
     support, head, tails = question(tiny)
-    added = method.masked_score.weight_of(support) * method.masked_score.masking_head.score(head, tails)
-    scores = method.score(support, head, tails)
-    np.testing.assert_allclose(scores, method.reader.score(support, head, tails) + added, atol=1e-4)
-    for tail, score, weight in zip(tails.tolist(), scores, added, strict=True):
-        similarity, expectation = method.explain(support, head, tail)
-        assert similarity.weight + expectation.weight == pytest.approx(score, abs=1e-4)
-        assert (similarity.kind, expectation.kind) == ("similarity", "expectation")
-        assert expectation.weight == pytest.approx(weight, abs=1e-4)
-        assert ("does not expect" in expectation.text) == (weight < 0)
+    scores, count = method.score(support, head, tails), method.masked_score.rivals(support, head).count
+    expected = head_of(method).score(head, tails)
+    mean = np.exp(method.masked_score.rivals(support, head).expected) / count
+    for tail, score, one in zip(tails.tolist(), scores, expected, strict=True):
+        similarity, expectation, start = method.explain(support, head, tail)
+        assert similarity.weight + expectation.weight + start.weight == pytest.approx(score, abs=1e-4)
+        assert (similarity.kind, expectation.kind, start.kind) == ("similarity", "expectation", "start")
+        assert start.weight == pytest.approx(-np.log(count))
+        assert ("does not expect" in expectation.text) == (np.exp(one) <= mean)
     told = explain(method, support, head, int(tails[0]))
-    assert {reason.kind for reason in told.reasons} == {"similarity", "expectation"}
+    assert {reason.kind for reason in told.reasons} == {"similarity", "expectation", "start"}
 
 
 def test_a_tail_scores_the_same_alone_as_among_others(tiny, trained):

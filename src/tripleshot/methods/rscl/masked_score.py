@@ -5,6 +5,9 @@ relation; the similarity to examples knows what the relation is about. Episodes 
 the pre-trained encoder is kept beside the one that learns from them.
 """
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,9 +20,10 @@ from tripleshot.methods.rscl.contexts import ContextBatch, ContextExtractor, Con
 from tripleshot.methods.rscl.network import RSCL
 from tripleshot.methods.rscl.tokens import MASK, RELATION
 
-DOUBLINGS = np.arange(-3, 5)  # of the usual weight, that examples may choose from
-PRIOR = 0.25  # what a doubling squared must save in log ranks; chosen on NELL-One's dev tasks
-MAX_RIVALS = 1000  # tails that an example's own has to be ranked above: they bound the time of a first question
+PRIOR_EXAMPLES = 2  # that the usual share counts for; chosen on tasks held out of NELL-One's train tasks
+NUM_ITERATIONS = 30
+MAX_LOG_ODDS = 50.0
+MAX_RIVALS, MAX_RIVALS_OF_EXAMPLE = 20_000, 1000  # candidates that are rated: they bound the time of a question
 
 
 def masked_contexts(extractor: ContextExtractor, heads: IntArray) -> Contexts:
@@ -64,51 +68,111 @@ class MaskingHead:
         return self._mean_entity
 
 
-class MaskedScore:
-    """Weighs what is expected against the similarity to examples.
+@dataclass(frozen=True, eq=False)
+class Rivals:
+    """The candidates of a question, and what all of them come to.
 
-    Similarity to few examples says little, so the usual weight is that of the settings divided by their number. The
-    examples themselves decide how far from it the weight of their relation is: each is left out in turn, and its tail
-    is ranked by the similarity to the others and by what is expected of its head.
+    Attributes:
+        tails: sorted; of very many, some.
+        similarity: of each, shape (n,).
+        similar: logarithm of the sum of exp(similarity) over all candidates; `expected` that of what is expected.
+        count: of all candidates.
     """
 
-    def __init__(self, masking_head: MaskingHead, similarity: Scorer, weight: float) -> None:
-        """Take both parts of the score, and the weight for one example."""
-        self.masking_head, self.similarity, self.weight = masking_head, similarity, weight
-        self._weights: SupportCache[float] = SupportCache()
+    tails: IntArray
+    similarity: FloatArray
+    similar: float
+    expected: float
+    count: int
+
+
+class MaskedScore:
+    """A mixture of what is similar to the examples and what is expected after the head.
+
+    Both are a softmax over the candidates of the question. They are mixed, not multiplied, so that a tail which one of
+    them is sure of is not ruled out by the other: a relation that the encoder knows nothing of, or examples that are
+    like everything, cost one share of the probability at most. The examples decide on the shares of their relation:
+    each is left out in turn, and what gives its tail the higher probability has the larger share (expectation
+    maximization, with the usual share as the prior).
+    """
+
+    def __init__(self, masking_head: MaskingHead, similarity: Scorer, expected_share: float) -> None:
+        """Take both parts of the score, and the share that what is expected usually has."""
+        self.masking_head, self.similarity, self.expected_share = masking_head, similarity, expected_share
+        self._pools: SupportCache[IntArray] = SupportCache()
+        self._shares: SupportCache[float] = SupportCache()
+        self._rivals: SupportCache[Rivals] = SupportCache()
 
     def clear_cache(self) -> None:
         """Drop what was computed with weights that have changed since."""
-        self._weights.clear()
+        self._shares.clear()
+        self._rivals.clear()
         self.masking_head.clear_cache()
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
-        """Return what is added to the similarity of tails: shape (n,)."""
-        return np.float32(self.weight_of(support)) * self.masking_head.score(head, tails)
+        """Return the logarithm of each tail's probability among the candidates of the question: shape (n,)."""
+        return np.logaddexp(*self.parts(support, head, tails)).astype(np.float32)
 
-    def weight_of(self, support: IntArray) -> float:
-        """Return the weight of what is expected for the relation of these examples."""
-        return self._weights.get(support, lambda: self._choose_weight(support))
+    def parts(self, support: IntArray, head: int, tails: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the logarithms of what similarity and what expectation add to the probability of each tail."""
+        rivals, share = self.rivals(support, head), self.share_of(support)
+        places = np.searchsorted(rivals.tails, tails).clip(max=len(rivals.tails) - 1)
+        is_rival = rivals.tails[places] == tails
+        similar = rivals.similarity[places].astype(np.float64)
+        similar[~is_rival] = self.similarity.score(support, head, np.asarray(tails)[~is_rival])
+        expected = self.masking_head.score(head, tails).astype(np.float64)
+        with np.errstate(divide="ignore"):  # a share may be zero
+            return similar - rivals.similar + np.log1p(-share), expected - rivals.expected + np.log(share)
 
-    def _choose_weight(self, support: IntArray) -> float:
-        """Choose the weight by which the examples' tails rank best, near the usual one unless they say otherwise."""
-        usual = self.weight / len(support)
-        if len(support) == 1 or not usual:
-            return usual
+    def rivals(self, support: IntArray, head: int) -> Rivals:
+        """Return the candidates of a question; a tail's score does not depend on which others are asked about."""
+        asked = np.append(support, [[head, -1]], axis=0)
+        return self._rivals.get(asked, lambda: self._rate(support, head, self._pool(support), MAX_RIVALS))
+
+    def share_of(self, support: IntArray) -> float:
+        """Return the share of what is expected for the relation of these examples."""
+        return self._shares.get(support, lambda: self._choose_share(support))
+
+    def _pool(self, support: IntArray) -> IntArray:
         graph = self.masking_head.extractor.graph
-        pool, rng = candidates_like(graph, support[:, 1]), np.random.default_rng(0)
-        weights, costs = usual * 2.0**DOUBLINGS, PRIOR * DOUBLINGS**2
+        return self._pools.get(support, lambda: candidates_like(graph, support[:, 1]))
+
+    def _rate(self, support: IntArray, head: int, pool: IntArray, max_rivals: int) -> Rivals:
+        """Rate candidates by both parts; of more than `max_rivals`, some stand for all."""
+        tails = exclude_known(support, head, pool)
+        tails = tails if len(tails) else pool
+        count = len(tails)
+        if count > max_rivals:
+            tails = np.sort(np.random.default_rng(0).choice(tails, max_rivals, replace=False))
+        similarity, expected = self.similarity.score(support, head, tails), self.masking_head.score(head, tails)
+        rest = math.log(max(count, 1) / max(len(tails), 1))
+        return Rivals(tails, similarity, _log_sum(similarity) + rest, _log_sum(expected) + rest, count)
+
+    def _choose_share(self, support: IntArray) -> float:
+        """Return the share under which the tails of examples are likeliest, near the usual one unless they object."""
+        usual = share = self.expected_share
+        if len(support) == 1:
+            return usual
+        odds = []
         for place, (head, tail) in enumerate(support.tolist()):
-            rivals = exclude_known(support, head, pool)
-            rivals = rivals if len(rivals) <= MAX_RIVALS else rng.choice(rivals, MAX_RIVALS, replace=False)
-            tails = np.append(rivals, tail)
-            similar = self.similarity.score(np.delete(support, place, axis=0), head, tails)
-            scores = similar + weights[:, None] * self.masking_head.score(head, tails)
-            costs = costs + np.log1p(np.sum(scores[:, :-1] >= scores[:, -1:], axis=1))
-        return float(weights[costs.argmin()])
+            others, asked = np.delete(support, place, axis=0), np.array([tail])
+            rivals = self._rate(others, head, np.setdiff1d(self._pool(support), asked), MAX_RIVALS_OF_EXAMPLE)
+            similar, expected = self.similarity.score(others, head, asked)[0], self.masking_head.score(head, asked)[0]
+            likely = similar - np.logaddexp(rivals.similar, similar), expected - np.logaddexp(rivals.expected, expected)
+            odds.append(likely[0] - likely[1])
+        likelier = np.exp(np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS))  # by similarity than by expectation
+        for _ in range(NUM_ITERATIONS):
+            of_expected = share / (share + (1 - share) * likelier)
+            share = float((of_expected.sum() + PRIOR_EXAMPLES * usual) / (len(support) + PRIOR_EXAMPLES))
+        return share
 
 
-def expectation_text(head: str, tail: str, weight: float) -> str:
+def _log_sum(scores: FloatArray) -> float:
+    """Return the logarithm of the sum of exp(score): of no scores, minus infinity."""
+    return float(np.logaddexp.reduce(scores.astype(np.float64), initial=-np.inf))
+
+
+def expectation_text(head: str, tail: str, is_expected: bool) -> str:
     """Tell a person what the masking head says of an answer."""
-    expects = "expects" if weight >= 0 else "does not expect"
+    expects = "expects" if is_expected else "does not expect"
     return f"after {head} with its neighbors, the pre-trained encoder {expects} {tail}, whatever the relation"

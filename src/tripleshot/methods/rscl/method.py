@@ -1,5 +1,7 @@
 """RSCL as a method: it learns from masked contexts and episodes, and scores each candidate by its own context."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -7,7 +9,7 @@ import torch
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
-from tripleshot.methods.protocol import Attention, Reason
+from tripleshot.methods.protocol import START, Attention, Reason
 from tripleshot.methods.rscl.connected import NUM_ROLES, ConnectedExtractor
 from tripleshot.methods.rscl.contexts import ContextExtractor
 from tripleshot.methods.rscl.factorised import FactorisedRSCL, HalfReader
@@ -49,7 +51,7 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
             pretrained = self._create_network(RSCL, use_local=False)
             self.module.keep_pretrained(pretrained)
             masking_head = MaskingHead(pretrained, self.extractor, self.device)
-            self.masked_score = MaskedScore(masking_head, self.reader, settings.masked_weight)
+            self.masked_score = MaskedScore(masking_head, self.reader, settings.expected_share)
 
     def _create_network(self, network_class: type[RSCL], use_local: bool, num_roles: int = 0) -> RSCL:
         settings = self.settings
@@ -101,23 +103,29 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by the contexts of (head, relation, tail), and by what is expected of the head if that counts."""
         self.module.eval()
-        similarity = self.reader.score(support, head, tails)
-        if self.masked_score is None:
-            return similarity
-        return similarity + self.masked_score.score(support, head, tails)
+        scorer = self.reader if self.masked_score is None else self.masked_score
+        return scorer.score(support, head, tails)
 
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
-        """Return what the similarity adds to the score and what the masking head; `attention` says all of the first."""
+        """Return how much likelier than any candidate the tail is, by its similarity and by what the masking head says.
+
+        Each has its share of what both add to the probability. `attention` says all of the similarity.
+        """
         if self.masked_score is None:
             return []
         self.module.eval()
-        asked = (support, head, np.array([tail]))
-        like, expected = (float(part.score(*asked)[0]) for part in (self.reader, self.masked_score))
+        asked, rivals = np.array([tail]), self.masked_score.rivals(support, head)
+        similar, expected = (float(part[0]) for part in self.masked_score.parts(support, head, asked))
+        total, evenly = float(np.logaddexp(similar, expected)), -math.log(rivals.count)
+        gained, share = total - evenly, math.exp(similar - total)
+        is_expected = self.masked_score.masking_head.score(head, asked)[0] - rivals.expected > evenly
         label = self.graph.entities.label
         examples = tuple((int(first), int(second)) for first, second in support)
+        told = expectation_text(label(head), label(tail), is_expected)
         return [
-            Reason("similarity", "the contexts of both are like those of the examples", like, (), examples),
-            Reason("expectation", expectation_text(label(head), label(tail), expected), expected),
+            Reason("similarity", "the contexts of both are like those of the examples", share * gained, (), examples),
+            Reason("expectation", told, (1 - share) * gained),
+            Reason(START, "where every answer to this question starts", evenly),
         ]
 
     def restore(self, dataset: FewShotDataset, weights: TrainedWeights) -> None:

@@ -62,13 +62,13 @@ class RSCLSettings(TrainingSettings):
     text: bool = setting(False, "read the names and labels of entities and relations, too; not in the paper")
     masked_score: bool = setting(
         False,
-        "add to the similarity what the pre-trained encoder expects in the tail's place, which is kept beside the one "
+        "mix the similarity with what the pre-trained encoder expects in the tail's place; it is kept beside the one "
         "that learns from episodes; not in the paper",
     )
-    masked_weight: float = setting(
-        2.0,
-        "weight of what is expected, in log odds, beside the similarity to one example; for several it is divided by "
-        "their number, and they decide how far it moves from there",
+    expected_share: float = share(
+        0.6,
+        "share of the probability that what is expected usually has, beside the similarity; several examples decide "
+        "how far their relation is from there",
     )
     relation_token: RelationToken = setting(
         "shared",
