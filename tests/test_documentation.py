@@ -136,7 +136,8 @@ def reader(tmp_path, monkeypatch) -> Iterator[Reader]:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TRIPLESHOT_HOME", str(home / "tripleshot"))
     logger = logging.getLogger("tripleshot")
-    level, signals = logger.level, {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    level, signals = logger.level, {number: signal.getsignal(number) for number in numbers}
     found = Reader(shorten_command, shorten_code)
     monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: found.run_server(server, sockets))
     with published(home) as remote:

@@ -30,7 +30,7 @@ from tripleshot.server.hosts import AllowedHosts, HostGuard
 from tripleshot.server.limits import Limits
 from tripleshot.server.metrics import Metrics, RequestCounter
 from tripleshot.server.middleware import BodyLimit, SafeHeaders, TimeLimit, TokenGuard
-from tripleshot.server.service import Service
+from tripleshot.server.reloading import Served, Terminal
 from tripleshot.server.workers import BusyError, Workers, timed
 
 WEB = Path(__file__).parent / "static"
@@ -41,25 +41,33 @@ BACKLOG = 256  # connections that the system holds until they are accepted, all 
 logger = logging.getLogger(__name__)
 
 
-def create_app(predictor: Predictor, limits: Limits, token: str | None, hosts: AllowedHosts = THIS_MACHINE) -> FastAPI:
-    """Make the application that serves an predictor.
+def create_app(
+    predictor: Predictor,
+    limits: Limits,
+    token: str | None,
+    hosts: AllowedHosts = THIS_MACHINE,
+    load: Callable[[], Predictor] | None = None,
+) -> FastAPI:
+    """Make the application that serves a predictor.
 
     Args:
         predictor: what is asked.
         limits: how much a request may ask for.
         token: what requests must carry as a bearer token; None lets everyone in.
         hosts: the names that it may be called by.
+        load: loads the predictor anew, when `serve` is told to reload.
     """
-    service = Service(predictor, limits)
     scoring, lookup = Workers(limits.workers, limits.max_waiting), Workers(LOOKUP_WORKERS, limits.max_waiting)
     metrics = Metrics(scoring)
+    served = Served(predictor, limits, load, metrics.registry)
     routes = APIRouter()
     if token is not None:
         routes = APIRouter(dependencies=[Security(HTTPBearer(auto_error=False))], responses=documented(401))
-    add_routes(routes, service, scoring, lookup, metrics)
+    add_routes(routes, served, scoring, lookup, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        service = served.service
         indexing = asyncio.create_task(lookup.run(in_one_step(lambda: service.search("a", 1))))  # so that nobody waits
         yield
         indexing.cancel()
@@ -71,7 +79,7 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None, hosts: A
         """Say that the server can take requests now; needs no token."""
         if scoring.is_full:
             raise BusyError
-        if not service.is_ready:
+        if not served.service.is_ready:
             raise HTTPException(503, "the names are still being indexed")
         return schemas.Ready(status="ready")
 
@@ -96,28 +104,27 @@ def create_app(predictor: Predictor, limits: Limits, token: str | None, hosts: A
     app.add_api_route("/ready", ready, response_model=schemas.Ready, responses=documented(503))
     add_page(app)
     add_handlers(app)
-    app.state.metrics = metrics
+    app.state.metrics, app.state.served = metrics, served
     return app
 
 
-def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Workers, metrics: Metrics) -> None:
-    """Add what the token guards."""
-    limits = service.limits
+def add_routes(routes: APIRouter, served: Served, scoring: Workers, lookup: Workers, metrics: Metrics) -> None:
+    """Add what the token guards; each request is answered to its end by what was served when it came."""
+    limits = served.limits
     listed = Query(ge=1, le=limits.max_listed)
     suggesting = asyncio.Lock()  # one search for however many pages are opened at once
-    suggestion: schemas.Suggestion | None = None
 
     @routes.post("/answer", responses=documented(400, 413, 422, 503, 504))
     async def answer(question: schemas.Question) -> schemas.Answers:
         """Rank tails for heads, or heads for tails, given examples of a relation."""
-        answers = await scoring.run(timed(service.answer(question), metrics.scoring.observe))
+        answers = await scoring.run(timed(served.service.answer(question), metrics.scoring.observe))
         metrics.answers.inc(len(answers.results))
         return answers
 
     @routes.post("/explain", responses=documented(400, 413, 422, 503, 504))
     async def explain(request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """Say what carried an answer."""
-        return await scoring.run(timed(service.explain(request), metrics.scoring.observe))
+        return await scoring.run(timed(served.service.explain(request), metrics.scoring.observe))
 
     @routes.get("/entities", responses=documented(422, 503, 504))
     async def entities(
@@ -127,25 +134,27 @@ def add_routes(routes: APIRouter, service: Service, scoring: Workers, lookup: Wo
         limit: Annotated[int, listed] = 10,
     ) -> schemas.FoundEntities:
         """Find entities by name."""
+        service = served.service
         return await lookup.run(in_one_step(lambda: service.search(q, limit)))
 
     @routes.get("/entity/{entity_id}/neighbors", responses=documented(404, 422, 503, 504))
     async def neighbors(entity_id: schemas.EntityId, limit: Annotated[int, listed] = 50) -> schemas.Neighbors:
         """List the edges of an entity, both directions."""
+        service = served.service
         return await lookup.run(in_one_step(lambda: service.neighbors(entity_id, limit)))
 
     @routes.get("/example", responses=documented(503, 504))
     async def example() -> schemas.Suggestion:
         """Offer a question to try, one whose first answer is right."""
-        nonlocal suggestion
+        service = served.service
         async with suggesting:
-            suggestion = suggestion or await scoring.run(service.suggest())
-        return suggestion
+            service.suggestion = service.suggestion or await scoring.run(service.suggest())
+        return service.suggestion
 
     @routes.get("/about")
     async def about() -> schemas.About:
         """Say what is served."""
-        return service.about()
+        return served.service.about()
 
     @routes.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def figures() -> Response:
@@ -191,17 +200,30 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that says when it can be reached."""
+    """A server that says when it can be reached, and that can be told to reload what it serves."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None], served: Served) -> None:
         super().__init__(config)
-        self.announce = announce
+        self.announce, self.served = announce, served
+        self.loop: asyncio.AbstractEventLoop | None = None  # as long as it runs
+        self.reloads: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening."""
         await super().startup(sockets)
+        self.loop = asyncio.get_running_loop()
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def reload(self) -> None:
+        """Begin to reload; may be called by the handler of a signal. What has just been loaded need not be again."""
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self._begin_reload)
+
+    def _begin_reload(self) -> None:
+        task = asyncio.create_task(self.served.reload())
+        self.reloads.add(task)  # one that nobody holds may be collected before it is done
+        task.add_done_callback(self.reloads.discard)
 
 
 def configure(app: FastAPI, limits: Limits, has_own_log: bool = False) -> uvicorn.Config:
@@ -222,7 +244,7 @@ def configure(app: FastAPI, limits: Limits, has_own_log: bool = False) -> uvicor
 def serve(
     app: FastAPI, opened: socket.socket, limits: Limits, announce: Callable[[str], None], has_own_log: bool = False
 ) -> None:
-    """Serve; on SIGTERM or Ctrl-C, finish the requests that have begun and return.
+    """Serve; on SIGHUP, reload; on SIGTERM or Ctrl-C, finish the requests that have begun and return.
 
     Args:
         app: what answers.
@@ -231,13 +253,22 @@ def serve(
         announce: is told the address once it can be reached.
         has_own_log: whether loggers are set up already, those of uvicorn, too.
     """
-    server = Server(configure(app, limits, has_own_log), announce)
+    server = Server(configure(app, limits, has_own_log), announce, app.state.served)
 
     def stop(_: int, __: FrameType | None) -> None:
         server.should_exit = True  # uvicorn raises the signal again when it is done; this lets it end well
 
+    def hang_up(_: int, __: FrameType | None) -> None:
+        if terminal.is_lost():
+            server.should_exit = True
+        else:
+            server.reload()
+
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
+    if hasattr(signal, "SIGHUP"):  # Windows has none
+        terminal = Terminal()
+        signal.signal(signal.SIGHUP, hang_up)
     server.run([opened])
     if not server.started:
         raise SystemExit(1)

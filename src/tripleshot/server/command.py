@@ -1,6 +1,7 @@
 """`tripleshot serve`."""
 
 import logging
+from functools import partial
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -37,7 +38,8 @@ def serve_command(
 
     `tripleshot serve my-graph.tsv`
 
-    /openapi.json describes the API, /metrics is for Prometheus. SIGTERM and Ctrl-C let running requests finish.
+    /openapi.json describes the API, /metrics is for Prometheus. SIGHUP loads SOURCE anew and keeps the old one if it is
+    broken. SIGTERM and Ctrl-C let running requests finish.
 
     Parameters
     ----------
@@ -75,8 +77,8 @@ def serve_command(
     if token is None and not _is_loopback(host):
         logger.warning("%s can be reached by others, and there is no --token", host)
     with open_socket(host, port) as opened:
-        predictor = open_predictor(source, method, data, device, columns, literals)
-        app = create_app(predictor, limits, token, AllowedHosts.of(host, allow_host or ()))
+        load = partial(open_predictor, source, method, data, device, columns, literals)
+        app = create_app(load(), limits, token, AllowedHosts.of(host, allow_host or ()), load)
         if log == "text":
             return serve(app, opened, limits, announce)
         with json_logging():

@@ -24,11 +24,18 @@ class UnknownEntityError(InputError):
 
 
 class Service:
-    """A predictor, and how much it may be asked at once."""
+    """A predictor, and how much it may be asked at once.
+
+    Attributes:
+        predictor: what answers.
+        limits: how much a request may ask for.
+        suggestion: a question to try, once one was looked for.
+    """
 
     def __init__(self, predictor: Predictor, limits: Limits) -> None:
         self.predictor, self.graph, self.index = predictor, predictor.graph, predictor.index
         self.limits = limits
+        self.suggestion: schemas.Suggestion | None = None
 
     @property
     def is_ready(self) -> bool:
