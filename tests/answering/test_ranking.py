@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
-from tripleshot.answering.ranking import Ranked, choose_candidates, rank_in_slices
+from tripleshot.answering.ranking import Ranked, as_candidates, choose_candidates, count_candidates, rank_in_slices
 from tripleshot.answering.steps import finish
 from tripleshot.datasets.dataset import candidates_like
 from tripleshot.evaluation.calibration import Calibration
 from tripleshot.evaluation.confidence_curves import Curve, NoneCurve
+from tripleshot.graph.types import EntityTypes
 
 
 class Given:
@@ -126,3 +127,21 @@ def test_without_types_heads_are_what_stands_where_those_of_the_examples_stand()
 def test_an_answer_that_never_stands_there_counts_for_where_it_does():
     assert candidates(WORK, [("acme", "bob")])[0] == {"ann", "bob"}
     assert candidates(WORK, [("ann", "rome")], asks_for_heads=True)[0] == {"rome"}
+
+
+@given(st.sampled_from(["open", "all", ["city"], ["city", "port"], ["river", "river"], []]), st.integers(0, 4))
+def test_no_more_candidates_are_found_than_were_counted(chosen, answer):
+    plain = make_graph([("a", "r", "b"), ("c", "r", "d"), ("d", "r", "e")])
+    names, types = ["a", "b", "b", "c", "d"], ["city", "city", "port", "port", "river"]
+    graph = plain.with_types(EntityTypes.from_pairs(plain.entities.ids(names), types, plain.num_entities))
+    support, kinds = np.array([[0, answer]]), as_candidates(chosen)
+    counted = count_candidates(graph, support, kinds)
+    assert counted is not None
+    found = len(choose_candidates(graph, support, kinds))
+    assert found <= counted <= found + 1  # b is a city and a port
+
+
+def test_without_types_open_candidates_cannot_be_counted_before():
+    graph = make_graph([("a", "r", "b")])
+    assert count_candidates(graph, np.array([[0, 1]])) is None
+    assert count_candidates(graph, np.array([[0, 1]]), "all") == 2

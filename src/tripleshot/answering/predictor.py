@@ -25,7 +25,7 @@ from tripleshot.answering.questions import (
     hide_relation,
     make_question,
 )
-from tripleshot.answering.ranking import Candidates, Ranked, choose_candidates
+from tripleshot.answering.ranking import Candidates, Ranked, as_candidates, choose_candidates
 from tripleshot.answering.sources import as_dataset, calibration_of, create_ready, put_on
 from tripleshot.answering.steps import finish
 from tripleshot.arrays import FloatArray, IntArray
@@ -289,10 +289,7 @@ class Predictor:
         self, support: IntArray, chosen: Candidates | str | Sequence[str] = "open", side: Side = "head"
     ) -> IntArray:
         """Return, sorted, the entities that could be an answer."""
-        kinds: Candidates = "open" if chosen == "open" else "all" if chosen == "all" else ()
-        if kinds == ():
-            kinds = (chosen,) if isinstance(chosen, str) else tuple(chosen)
-        return choose_candidates(self.dataset.graph, support, kinds, asks_for_heads=side == "tail")
+        return choose_candidates(self.dataset.graph, support, as_candidates(chosen), asks_for_heads=side == "tail")
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails, higher is better, all of them ids; so a predictor can be evaluated like a method."""

@@ -1,5 +1,6 @@
 """One question: which entities could be the answer, and which of them score best."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,6 +37,13 @@ class Ranked:
     none: float | None = None
 
 
+def as_candidates(chosen: str | Sequence[str]) -> Candidates:
+    """Return what somebody has chosen: one of the two words, one type or several."""
+    if chosen == "open" or chosen == "all":
+        return chosen
+    return (chosen,) if isinstance(chosen, str) else tuple(chosen)
+
+
 def choose_candidates(
     graph: KnowledgeGraph, support: IntArray, chosen: Candidates = "open", asks_for_heads: bool = False
 ) -> IntArray:
@@ -63,6 +71,26 @@ def choose_candidates(
         if name not in ids:
             raise InputError(f"no entity is of type {name!r}{did_you_mean(name, graph.types.names)}")
     return graph.types.members(np.array([ids[name] for name in chosen], dtype=np.int64))
+
+
+def count_candidates(graph: KnowledgeGraph, support: IntArray, chosen: Candidates = "open") -> int | None:
+    """Return how many entities `choose_candidates` would find at most, from counts alone.
+
+    None if that is not known before it has looked: without types, what is `open` is found by reading every triple.
+    """
+    if chosen == "all":
+        return graph.num_entities
+    types = graph.types
+    if types is None:
+        return None
+    if chosen == "open":
+        answers = np.unique(support[:, 1])
+        num_found = types.count_members(types.of(answers))
+        if np.all(types.offsets[answers] < types.offsets[answers + 1]):
+            return num_found
+        return num_found + int(np.count_nonzero(types.offsets[:-1] == types.offsets[1:]))
+    known = [types.ids[name] for name in chosen if name in types.ids]
+    return types.count_members(np.array(known, dtype=np.int64))
 
 
 def _at_the_same_places(graph: KnowledgeGraph, answers: IntArray, asks_for_heads: bool) -> IntArray:

@@ -77,6 +77,12 @@ class EntityTypes:
             is_member[entities[offsets[kind] : offsets[kind + 1]]] = True
         return np.flatnonzero(is_member).astype(np.int32)
 
+    def count_members(self, types: IntArray) -> int:
+        """Return how many entities have one of these types, at most: one that has several of them is counted again."""
+        offsets, _ = self._members
+        kinds = np.unique(types)
+        return min(int((offsets[kinds + 1] - offsets[kinds]).sum()), len(self.offsets) - 1)
+
     @cached_property
     def ids(self) -> Mapping[str, int]:
         """The id of each type by its name."""

@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from tripleshot.errors import TripleshotError
+from tripleshot.server.memory import TooLargeError
 from tripleshot.server.schemas import Problem
 from tripleshot.server.service import UnknownEntityError
 from tripleshot.server.workers import BusyError
@@ -17,7 +18,7 @@ MEANINGS = {
     400: "Names that are not known, or more than this server allows.",
     401: "The bearer token is missing or wrong.",
     404: "There is no such thing.",
-    413: "The request is too large.",
+    413: "The request is too large, or needs too much memory.",
     422: "The request is not of the documented form.",
     421: "The server is not called by the name that the request was sent to.",
     503: "Too many requests wait already; try again later.",
@@ -51,7 +52,8 @@ def add_handlers(app: FastAPI) -> None:
         return problem(422, f"{place}: {first['msg']}" if is_json else f"not JSON: {first['msg']}")
 
     def show_input(_: Request, error: Exception) -> Response:
-        return problem(404 if isinstance(error, UnknownEntityError) else 400, str(error))
+        status = 404 if isinstance(error, UnknownEntityError) else 413 if isinstance(error, TooLargeError) else 400
+        return problem(status, str(error))
 
     def show_busy(_: Request, error: Exception) -> Response:
         return problem(503, "too many requests wait already; try again later", {"Retry-After": "1"})

@@ -16,6 +16,7 @@ class Limits:
         max_types: different types that candidates are chosen by.
         max_candidates: tails scored for a head.
         max_top: answers for a head.
+        max_memory: bytes that a question may take, as estimated before it is answered.
         max_text: letters of a name or label.
         max_listed: entities or neighbors in a list.
         max_seconds: for a request; it is given up afterwards.
@@ -32,6 +33,7 @@ class Limits:
     max_types: int = 1000
     max_candidates: int = 1_000_000
     max_top: int = 100
+    max_memory: int = 500_000_000
     max_text: int = 1000
     max_listed: int = 1000
     max_seconds: float = 30.0

@@ -10,10 +10,13 @@ from tripleshot.answering.documents import entity_document, explanation_document
 from tripleshot.answering.explanation import Side
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.questions import MAX_EXAMPLES, Question
+from tripleshot.answering.ranking import as_candidates, count_candidates
 from tripleshot.answering.steps import Steps
+from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
 from tripleshot.server import schemas
 from tripleshot.server.limits import Limits
+from tripleshot.server.memory import check_memory
 from tripleshot.server.suggestion import suggest_question
 
 SLICE_SIZE = 8192  # candidates scored before others may have their turn: far below a second for most methods
@@ -66,8 +69,7 @@ class Service:
         chosen = self._chosen(question.candidates)
         asked = [self._resolve(entity) for entity in given]
         understood = self._understand(question.examples, question.relation, side)
-        pool = self.predictor.candidates_for(understood, chosen)
-        self._check_count("candidates", len(pool), self.limits.max_candidates)
+        pool = self._candidates(understood, chosen, len(asked), question.top)
         yield
         rankings = []
         for entity in asked:
@@ -146,6 +148,17 @@ class Service:
         for name in types:
             self._check_letters(name)
         return types
+
+    def _candidates(self, question: Question, chosen: str | list[str], num_asked: int, top: int) -> IntArray:
+        """Return what could be an answer; nothing is expanded that would take too much memory."""
+        graph = self.predictor.dataset.graph  # the one that candidates are taken from
+        at_most = count_candidates(graph, question.support, as_candidates(chosen))
+        if at_most is not None:
+            check_memory(at_most, num_asked, top, self.limits.max_memory)
+        pool = self.predictor.candidates_for(question, chosen)
+        self._check_count("candidates", len(pool), self.limits.max_candidates)
+        check_memory(len(pool), num_asked, top, self.limits.max_memory)
+        return pool
 
     def _check_letters(self, text: str | int | None) -> None:
         if isinstance(text, str):
