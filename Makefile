@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+TOOLS := .venv-tools
 
-.PHONY: demo test lint browser format clean
+.PHONY: demo test lint browser format container locks verify sbom audit clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tripleshot demo
@@ -28,6 +29,42 @@ format: $(VENV)/.installed-for-tests
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The service as an image, by podman or docker; TORCH=yes adds the methods that need torch.
+TORCH ?= no
+container:
+	@if command -v podman >/dev/null; then podman build --format docker --build-arg TORCH=$(TORCH) --tag tripleshot .; \
+	elif command -v docker >/dev/null; then docker build --file Containerfile --build-arg TORCH=$(TORCH) --tag tripleshot .; \
+	else echo "building a container needs podman or docker" >&2; exit 1; fi
+
+# Hashes of all packages, for the versions of constraints.txt; needs the network.
+locks: $(TOOLS)/.installed
+	$(TOOLS)/bin/python scripts/lock_packages.py
+
+# The service from packages whose hashes are right, and nothing else; it has to answer a question.
+verify:
+	rm -rf .venv-verified
+	$(PYTHON) -m venv .venv-verified
+	.venv-verified/bin/pip install --quiet --require-hashes --only-binary :all: --requirement locks/serve.txt
+	.venv-verified/bin/pip install --quiet --require-hashes --only-binary :all: --requirement locks/build.txt
+	.venv-verified/bin/pip install --quiet --no-deps --no-build-isolation .
+	.venv-verified/bin/tripleshot ask atlas --method evidence --top 1 \
+	--example "Barcelona | Mediterranean Sea" --example "Odesa | Black Sea" --head "city/baku-az"
+
+# What is installed, with licenses and dependencies, as a CycloneDX document.
+sbom: $(VENV)/.installed $(TOOLS)/.installed
+	mkdir -p dist
+	$(TOOLS)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+	--output-file dist/sbom.cdx.json $(BIN)/python
+	@echo dist/sbom.cdx.json
+
+audit: $(TOOLS)/.installed
+	$(TOOLS)/bin/python scripts/audit_packages.py locks/serve.txt locks/torch.txt
+
+$(TOOLS)/.installed: locks/tools.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/pip install --quiet --require-hashes --only-binary :all: --requirement locks/tools.txt
+	touch $@
+
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tripleshot needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
@@ -39,4 +76,4 @@ $(VENV)/.installed-for-tests: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) .venv-verified build dist .pytest_cache .ruff_cache .hypothesis

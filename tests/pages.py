@@ -23,7 +23,7 @@ import uvicorn
 from tripleshot.cli import app, main
 
 ROOT = Path(__file__).parents[1]
-SINGLE = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "results" / "README.md")
+SINGLE = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "results" / "README.md")
 PAGES = (*SINGLE, *sorted((ROOT / "docs").glob("*.md")))
 FENCE = "```"
 BLOCK = re.compile(rf"^{FENCE}(\w*)\n(.*?)^{FENCE}$", re.MULTILINE | re.DOTALL)
@@ -139,6 +139,7 @@ class Reader:
             "pip": check_pip,
             "python": check_script,
             "torchrun": check_torchrun,
+            "podman": check_container,
         }
         printed = ""
         for program, *words in commands_of(text):
@@ -231,3 +232,14 @@ def check_torchrun(words: list[str]) -> None:
     module = words.index("-m")
     assert words[module + 1] == "tripleshot"
     app.parse_args(words[module + 2 :], print_error=False, exit_on_error=False)
+
+
+def check_container(words: list[str]) -> None:
+    """Require that what a container is told is a command of tripleshot: that of the container file, and the rest."""
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    (command,) = map(json.loads, re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE))
+    if words[0] == "run":
+        given = words[words.index("tripleshot") + 1 :]
+        app.parse_args([*command[1:], *given], print_error=False, exit_on_error=False)
+    else:
+        assert words[0] == "kill", words
