@@ -56,3 +56,20 @@ def test_a_line_that_a_killed_training_did_not_finish_is_dropped(tmp_path):
     shorten_log(path, 2)
     write_log(path, {"stage": "only", "step": 3})
     assert [row["step"] for row in read_log(path)] == [1, 2, 3]
+
+
+def test_a_number_that_has_changed_since_it_was_written_is_noticed_with_its_line(tmp_path):
+    path = tmp_path / LOG
+    for step in (1, 2):
+        write_log(path, {"step": step, "valid_mrr": 0.25})
+    first, second = path.read_text().splitlines(keepends=True)
+    path.write_text(first + second.replace("0.25", "0.75"))
+    with pytest.raises(InputError, match=rf"{LOG}, line 2: changed since it was written"):
+        read_log(path)
+
+
+def test_a_log_of_before_there_were_checksums_is_read_as_it_is(tmp_path):
+    (tmp_path / LOG).write_text('{"step": 1, "valid_mrr": 0.25}\n')
+    assert read_log(tmp_path / LOG) == [{"step": 1, "valid_mrr": 0.25}]
+    shorten_log(tmp_path / LOG, 1)
+    assert read_log(tmp_path / LOG) == [{"step": 1, "valid_mrr": 0.25}]

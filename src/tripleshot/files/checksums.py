@@ -40,14 +40,28 @@ def read_document(path: Path) -> Any:  # noqa: ANN401 (whatever JSON can hold)
         raise
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not readable: {error}") from None
-    if isinstance(document, dict) and CHECKSUM in document:
-        expected = document.pop(CHECKSUM)
-        if expected != _hash_document(document):
-            raise changed(path, f"; if you changed it yourself, take out its {CHECKSUM!r}")
-    return document
+    return open_document(document, path)
 
 
-def changed(path: Path, advice: str = "") -> InputError:
+def open_document(document: Any, where: Path | str) -> Any:  # noqa: ANN401 (whatever JSON can hold)
+    """Check and leave out the checksum of what was read, if it has one.
+
+    Args:
+        document: what was read.
+        where: from, for the error.
+
+    Raises:
+        InputError: it is not what was written.
+    """
+    if not isinstance(document, dict) or CHECKSUM not in document:
+        return document
+    content = {name: value for name, value in document.items() if name != CHECKSUM}
+    if document[CHECKSUM] != _hash_document(content):
+        raise changed(where, f"; if you changed it yourself, take out its {CHECKSUM!r}")
+    return content
+
+
+def changed(path: Path | str, advice: str = "") -> InputError:
     """Return the error that a file is not what was written."""
     return InputError(f"{path}: changed since it was written: its checksum is another one{advice}")
 

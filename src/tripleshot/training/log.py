@@ -1,4 +1,4 @@
-"""The log of a training: one JSON object per line, in a file that anyone can read."""
+"""The log of a training: one JSON object per line, each with its own checksum, in a file that anyone can read."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.files.atomic import write_file
+from tripleshot.files.checksums import open_document, seal_document
 
 LOG = "log.jsonl"
 NUMBERS = ("step", "seconds", "spent", "valid_mrr", "queries")
@@ -16,7 +17,7 @@ def write_log(path: Path, row: dict[str, object] | None) -> None:
     try:
         with path.open("w" if row is None else "a", encoding="utf-8") as file:
             if row is not None:
-                file.write(json.dumps(row) + "\n")
+                file.write(_line(row))
     except OSError as error:
         raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -24,7 +25,7 @@ def write_log(path: Path, row: dict[str, object] | None) -> None:
 def shorten_log(path: Path, num_lines: int) -> None:
     """Keep so many lines, those from before a checkpoint: a training that goes on from it writes the others again."""
     rows = read_log(path)[:num_lines] if path.exists() else []
-    write_file(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    write_file(path, "".join(map(_line, rows)).encode())
 
 
 def describe_training(folder: Path) -> dict[str, Any]:
@@ -64,7 +65,11 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path}: not a readable log: {error}") from None
     if wrong := [number for number, row in enumerate(rows, 1) if not _is_sound(row)]:
         raise InputError(f"{path}, line {wrong[0]}: not a line of a log")
-    return rows
+    return [open_document(row, f"{path}, line {number}") for number, row in enumerate(rows, 1)]
+
+
+def _line(row: dict[str, object]) -> str:
+    return json.dumps(seal_document(row)) + "\n"
 
 
 def _is_sound(row: Any) -> bool:  # noqa: ANN401 (whatever JSON can hold)
