@@ -61,3 +61,34 @@ def test_heads_are_read_line_by_line(tmp_path):
     path = tmp_path / "heads.txt"
     path.write_text("Odesa\n\nJeddah\n")
     assert read_references(path) == ["Odesa", "Jeddah"]
+
+
+@pytest.mark.parametrize("name", ["heads.csv", "heads.tsv"])
+def test_a_title_over_heads_is_no_head(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("Head\nOdesa\nJeddah\n")
+    assert read_references(path) == ["Odesa", "Jeddah"]
+
+
+def test_heads_are_a_column_of_a_parquet_file_by_its_title_or_the_first(tmp_path):
+    path = tmp_path / "heads.parquet"
+    pq.write_table(pa.table({"place": [1, 2], "head": pa.array(["Odesa", "Jeddah"]).dictionary_encode()}), path)
+    assert read_references(path) == ["Odesa", "Jeddah"]
+    pq.write_table(pa.table({"place": [1, 2]}), path)
+    assert read_references(path) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [([0.5], "neither names nor ids, but double"), (["Odesa", None], "column 'head' is empty in 1 rows")],
+)
+def test_a_column_that_has_no_heads_is_refused(tmp_path, column, message):
+    pq.write_table(pa.table({"head": column}), tmp_path / "heads.parquet")
+    with pytest.raises(InputError, match=message):
+        read_references(tmp_path / "heads.parquet")
+
+
+def test_a_parquet_file_that_is_none_is_refused(tmp_path):
+    (tmp_path / "heads.parquet").write_text("Odesa\n")
+    with pytest.raises(InputError, match=r"heads\.parquet: cannot be read"):
+        read_references(tmp_path / "heads.parquet")

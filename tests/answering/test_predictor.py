@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tripleshot.answering.predictor import HEADS_PER_BATCH, Predictor
+from tripleshot.answering.predictor import Predictor
+from tripleshot.answering.questions import HEADS_PER_BATCH
 from tripleshot.answering.ranking import choose_candidates
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import calibrate

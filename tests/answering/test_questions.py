@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from tripleshot.answering.predictor import Predictor
-from tripleshot.answering.questions import MAX_EXAMPLES, draw_examples, find_known_relation, hide_relation
+from tripleshot.answering.questions import (
+    MANY,
+    MAX_EXAMPLES,
+    draw_examples,
+    find_asked,
+    find_known_relation,
+    hide_relation,
+)
 from tripleshot.errors import InputError
 
 
@@ -89,3 +96,12 @@ def test_the_side_that_is_asked_about_is_explained(tiny):
     why = predictor.explain(best.name, "city:2", examples=examples, asked_side="tail")
     assert why.score == pytest.approx(best.score)
     assert str(why).startswith(f"Why {best.name} for city:2?")
+
+
+def test_many_entities_are_found_as_one_by_one(tiny):
+    predictor = Predictor(tiny, "evidence")
+    given = [*tiny.graph.entities.names.to_pylist(), "#3", 5] * 10
+    assert len(given) > MANY
+    assert find_asked(predictor, given, None) == ("head", [predictor.resolve(entity) for entity in given])
+    with pytest.raises(InputError, match="unknown entity 'nobody'"):
+        find_asked(predictor, [*given, "nobody"], None)

@@ -296,10 +296,10 @@ def test_a_run_has_a_method_of_its_own(run, evidence_run):
     assert "a run has its own method and data" in err
 
 
-def test_help_shows_a_file_a_relation_of_the_graph_and_which_heads(run):
+def test_help_shows_a_file_a_relation_of_the_graph_which_heads_and_many_processes(run):
     out = run("ask", "--help")[1]
-    assert out.count("tripleshot ask my-graph.tsv") == 3
-    assert all(word in out for word in ("--relation borders", '--tail "Black Sea"', "--head Baku"))
+    assert out.count("tripleshot ask my-graph.tsv") == 4
+    assert all(word in out for word in ("--relation borders", '--tail "Black Sea"', "--head Baku", "--workers 4"))
     assert not re.search(r"\b(task|split|shots)s?\b", out)
 
 
@@ -319,3 +319,44 @@ def test_a_device_that_is_not_there_is_refused_whatever_answers(run, companies, 
     code, _, err = run("ask", companies, *places(1), "--head", "person 9", "--device", "banana")
     assert code == 1
     assert "device 'banana' cannot be used here" in err
+
+
+@pytest.fixture
+def heads_file(tmp_path):
+    path = tmp_path / "heads.parquet"
+    pq.write_table(pa.table({"number": range(50), "head": list(PLACES)[10:]}), path)
+    return path
+
+
+def test_a_folder_has_the_answers_of_one_file_in_partitions_whatever_number_of_workers(
+    run, companies, places, heads_file, tmp_path
+):
+    words = ("ask", companies, *places(5), "--heads", heads_file, "--top", 2, "--method", "evidence")
+    assert run(*words, "--out", tmp_path / "one.parquet")[0] == 0
+    code, out, err = run(*words, "--out", f"{tmp_path}/one/", "--partition-size", 20)
+    assert (code, err) == (0, "")
+    assert "50 heads asked about" in out
+    code, out, err = run(*words, "--out", tmp_path / "two", "--partition-size", 20, "--workers", 2)
+    assert (code, err) == (0, "")
+    files = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two")]
+    assert files[0] == files[1]
+    assert len(files[0]) == 4
+    assert pq.read_table(tmp_path / "one").equals(pq.read_table(tmp_path / "one.parquet"))
+
+
+def test_workers_without_a_folder_are_told_so(run, companies, places, heads_file, tmp_path):
+    words = ("ask", companies, *places(5), "--heads", heads_file, "--workers", 2)
+    code, _, err = run(*words)
+    assert (code, err.count("\n")) == (1, 1)
+    assert "several processes write to a folder: say which with --out answers/" in err
+    code, _, err = run(*words, "--out", tmp_path / "answers.parquet")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "answers in partitions are written to a folder, such as answers/" in err
+
+
+def test_a_folder_with_answers_to_another_question_is_refused(run, companies, places, heads_file, tmp_path):
+    words = ("ask", companies, "--heads", heads_file, "--out", f"{tmp_path}/answers/", "--method", "evidence")
+    assert run(*words, *places(5))[0] == 0
+    code, _, err = run(*words, *places(4))
+    assert (code, err.count("\n")) == (1, 1)
+    assert "has the answers to another question: other examples; choose another folder" in err

@@ -15,6 +15,7 @@ Reference = str | int
 """An entity: its name, its label if no other has it, or its id as 12 or "#12"."""
 
 Pair = tuple[Reference, Reference]
+TITLES = ("head", "tail", "entity", "name")
 NAMES = (("head", "tail"), ("subject", "object"), ("source", "target"))
 
 
@@ -41,9 +42,34 @@ def read_examples(source: Any) -> list[Pair]:  # noqa: ANN401 (frames are those 
     return pairs
 
 
-def read_references(path: Path) -> list[str]:
-    """Read a file with one entity on each line."""
-    return [name for (name,) in read_lines(path, 1)]
+def read_references(path: Path) -> list[Reference]:
+    """Read a file of entities: one on each line, or a column of a .parquet file.
+
+    The column is the one called head, tail, entity or name, else the first; it has names, or ids as whole numbers. The
+    first line of a .csv or .tsv file may be one of these titles.
+    """
+    if path.suffix == ".parquet":
+        return _read_column(path)
+    names = [name for (name,) in read_lines(path, 1)]
+    has_title = path.suffix in (".csv", ".tsv") and bool(names) and names[0].lower() in TITLES
+    return [*names[has_title:]]
+
+
+def _read_column(path: Path) -> list[Reference]:
+    try:
+        with pq.ParquetFile(path) as file:
+            titles = file.schema_arrow.names
+            chosen = next((title for title in titles if title.lower() in TITLES), titles[0] if titles else "")
+            column = file.read([chosen]).column(0) if titles else pa.chunked_array([], pa.string())
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if not (is_text or pa.types.is_integer(kind)):
+        raise InputError(f"{path}: column {chosen!r} has neither names nor ids, but {kind}")
+    if column.null_count:
+        raise InputError(f"{path}: column {chosen!r} is empty in {column.null_count:,} rows")
+    return column.to_pylist()
 
 
 def read_lines(path: Path, columns: int) -> list[tuple[str, ...]]:

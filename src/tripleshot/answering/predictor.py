@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tripleshot.answering.answers import Answers, as_batch
+from tripleshot.answering.answers import Answers
 from tripleshot.answering.examples import Reference, read_examples
 from tripleshot.answering.explaining import explain
 from tripleshot.answering.explanation import Explanation, Side
@@ -20,6 +19,7 @@ from tripleshot.answering.hidden_relations import HiddenRelations
 from tripleshot.answering.questions import (
     MAX_EXAMPLES,
     Question,
+    answer_in_batches,
     as_support,
     find_asked,
     hide_relation,
@@ -41,7 +41,6 @@ from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import TrainableMethod
 from tripleshot.training.runs import CONFIG, DATA, RunConfig, save_config, save_names
 
-HEADS_PER_BATCH = 32
 DEFAULT_METHOD = "universal"
 DEFAULT_SHOTS = 5
 
@@ -174,11 +173,7 @@ class Predictor:
         """Answer as `predict` does, for any number of entities: a few at a time, as record batches."""
         side, asked = find_asked(self, heads, tails)
         question = self.question(examples, relation, side)
-        pool = self.candidates_for(question, candidates)
-        remaining = iter(asked)
-        while some := list(islice(remaining, HEADS_PER_BATCH)):
-            rankings = [self.rank_for(question, entity, pool, k, include_known) for entity in some]
-            yield as_batch(self.graph, some, rankings, side)
+        yield from answer_in_batches(question, asked, self.candidates_for(question, candidates), k, include_known)
 
     def explain(
         self,

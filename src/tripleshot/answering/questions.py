@@ -4,21 +4,26 @@ A relation that the graph has already is asked about as if it were new: some of 
 of them are hidden, as in training. Otherwise the answer to a question would be the triple that says it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from tripleshot.answering.answers import as_batch
 from tripleshot.answering.examples import Reference
 from tripleshot.answering.explanation import Side
 from tripleshot.answering.ranking import Ranked, rank_in_slices
-from tripleshot.answering.steps import Steps
+from tripleshot.answering.steps import Steps, finish
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, did_you_mean
+from tripleshot.graph.search import ID
+from tripleshot.graph.trigrams import representable
 from tripleshot.graph.types import find_relation
 
 if TYPE_CHECKING:
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
 MAX_EXAMPLES = 10  # drawn from the graph: more say little more, and cost time
 MAX_LISTED = 5  # relations named in an error
 SEED = 0  # the same question has the same examples
+HEADS_PER_BATCH = 32
+MANY = 64  # names are looked up all at once rather than one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +115,33 @@ def find_asked(
         raise InputError("give the heads or the tails that are asked about, and not both")
     side, given = ("head", heads) if heads is not None else ("tail", tails)
     assert given is not None
-    asked = [predictor.resolve(entity) for entity in ([given] if isinstance(given, str | int) else given)]
+    asked = _resolve(predictor, [given] if isinstance(given, str | int) else list(given))
     if not asked:
         raise InputError(f"{side}s: give at least one entity to ask about")
     return side, asked
+
+
+def _resolve(predictor: "Predictor", given: Sequence[Reference]) -> list[int]:
+    """Return the ids of entities; most of many are given by their names, and these are found in one pass."""
+    if len(given) < MANY:
+        return [predictor.resolve(entity) for entity in given]
+    is_name = [isinstance(entity, str) and not ID.fullmatch(entity) for entity in given]
+    texts = [representable(str(entity)) for entity in given]
+    places = predictor.graph.entities.find(texts).tolist()
+    return [
+        place if named and place >= 0 else predictor.resolve(entity)
+        for entity, named, place in zip(given, is_name, places, strict=True)
+    ]
+
+
+def answer_in_batches(
+    question: Question, asked: Iterable[int], pool: IntArray, k: int, include_known: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Rank a pool of candidates for any number of entities, a few at a time, as record batches."""
+    remaining = iter(asked)
+    while some := list(islice(remaining, HEADS_PER_BATCH)):
+        rankings = [finish(question.rank(entity, pool, k, include_known)) for entity in some]
+        yield as_batch(question.origin.graph, some, rankings, question.side)
 
 
 def as_support(pairs: IntArray, side: Side) -> npt.NDArray[np.int64]:

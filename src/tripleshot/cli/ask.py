@@ -1,7 +1,9 @@
 """`tripleshot ask`."""
 
 import json as json_text
+import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,20 +13,25 @@ from rich.markup import escape
 from rich.table import Table
 
 from tripleshot.answering.answers import Answer, Answers, write_answers
-from tripleshot.answering.examples import Pair, read_examples, read_references
+from tripleshot.answering.asking import Asking
+from tripleshot.answering.examples import Pair, Reference, read_examples, read_references
 from tripleshot.answering.explanation import Explanation, Side
-from tripleshot.answering.loading import open_predictor
+from tripleshot.answering.partitions import PARTITION_SIZE, answer_in_partitions
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates, Ranked
 from tripleshot.cli.display import confidence_bar, console, hint, progress_bar, waiting
 from tripleshot.cli.terminal import printable
 from tripleshot.errors import InputError
-from tripleshot.graph.readers import Literals, read_graph
-from tripleshot.tables import check_suffix
+from tripleshot.graph.readers import Literals
+from tripleshot.tables import SUFFIXES, check_suffix
+from tripleshot.workers.processes import run_in_processes
+from tripleshot.workers.ray_cluster import run_on_cluster
+from tripleshot.workers.work import Crew
 
 Several = Annotated[list[str] | None, Parameter(negative=())]
 Files = Annotated[list[Path] | None, Parameter(negative=())]
 Flag = Annotated[bool, Parameter(negative=())]
+OPENING = "getting to know the graph"
 
 
 def ask_command(
@@ -43,7 +50,10 @@ def ask_command(
     explain: Flag = False,
     picture: Path | None = None,
     json: Flag = False,
-    out: Path | None = None,
+    out: str | None = None,
+    workers: PositiveInt | None = None,
+    cluster: str | None = None,
+    partition_size: PositiveInt = PARTITION_SIZE,
     add: Files = None,
     remove: Files = None,
     columns: tuple[str, str, str] | None = None,
@@ -66,6 +76,10 @@ def ask_command(
 
     `tripleshot ask my-graph.tsv --example "Barcelona | Mediterranean Sea" --tail "Black Sea" --explain`
 
+    Millions of heads, by four processes, into a folder of files; the same command goes on after an interruption:
+
+    `tripleshot ask my-graph.tsv --examples examples.tsv --heads heads.parquet --out answers/ --workers 4`
+
     Entities are given by name, by label or by id (`#12`); an unknown one suggests the nearest.
 
     Parameters
@@ -83,11 +97,11 @@ def ask_command(
     head
         An entity to ask about: which tails belong to it? May be given several times.
     heads
-        Or a file with one on each line.
+        Or a file with one on each line, or a .parquet file with a column of them.
     tail
         Or the other way round: which heads belong to it? May be given several times.
     tails
-        Or a file with one on each line.
+        Or a file with one on each line, or a .parquet file with a column of them.
     top
         How many answers to each question.
     candidates
@@ -102,7 +116,16 @@ def ask_command(
     json
         Print one JSON object.
     out
-        Write the answers to this .parquet, .tsv or .csv file, however many questions there are.
+        Write the answers to this .parquet, .tsv or .csv file, however many questions there are; or to a folder
+        (`answers/`), as one .parquet file for each partition of the heads or tails, with a manifest of what is
+        finished.
+    workers
+        Answer with so many processes at the same time, into a folder. Answers are the same with any number.
+    cluster
+        Answer on a Ray cluster, into a folder that all its machines see: its address, `auto` for the one that this
+        machine belongs to, `local` for one that is started here. Needs the extra `ray`.
+    partition_size
+        Heads or tails in each file of the folder: what is lost, at most, when a worker dies.
     add
         A file of triples that the graph does not have, also about new entities; may be given several times.
     remove
@@ -118,33 +141,36 @@ def ask_command(
     device
         cpu, cuda, cuda:1, mps, ...
     """
-    examples: list[Pair] | None = [
+    examples: tuple[Pair, ...] | None = (
         *map(_split, pairs or []),
         *(read_examples(pairs_file) if pairs_file else []),
-    ] or None
+    ) or None
     side, asked = _asked(_all_of(head, heads), _all_of(tail, tails))
     if examples is None and relation is None:
         raise InputError(
             'give examples of the relation, --example "HEAD | TAIL" or --examples FILE, or --relation with the name of '
             "one that the graph has"
         )
-    if out:
-        check_suffix(out)
-    with waiting("getting to know the graph"):
-        predictor = open_predictor(source, method, data, device, columns, literals)
-    for file in add or ():
-        predictor = predictor.with_triples(read_graph(file).triples())
-    for file in remove or ():
-        predictor = predictor.without_triples(read_graph(file).triples())
-    about: dict[str, Any] = {"examples": examples, "relation": relation}
-    choices: dict[str, Any] = {"k": top, "candidates": _candidates(candidates), "include_known": with_known}
-    asking: dict[str, Any] = {f"{side}s": asked, **about, **choices}
+    crew = _crew(out, workers, cluster)
+    if out and crew is None:
+        check_suffix(Path(out))
+    chosen = (side, top, _candidates(candidates), with_known)
+    added, removed = (tuple(map(str, files or ())) for files in (add, remove))
+    asking = Asking(source, examples, relation, *chosen, method, data, device, columns, literals, added, removed)
     if out:
         with progress_bar("answering") as progress:
-            write_answers(predictor.predict_batches(**asking), out, lambda done: progress(done, len(asked)))
+            if crew is None:
+                write_answers(asking.batches(asked), Path(out), lambda done: progress(done, len(asked)))
+            else:
+                answer_in_partitions(asking, asked, out, crew, partition_size=partition_size, progress=progress)
         hint(f"{len(asked):,} {side}{'s' * (len(asked) != 1)} asked about; the answers are in {out}")
         return
-    answers = predictor.predict(**asking)
+    with waiting(OPENING):
+        predictor = asking.open()
+    about: dict[str, Any] = {"examples": examples, "relation": relation}
+    choices: dict[str, Any] = {"k": top, "candidates": asking.candidates, "include_known": with_known}
+    asked_about: dict[str, Any] = {f"{side}s": asked}
+    answers = predictor.predict(**asked_about, **about, **choices)
     explanations = _explain_best(predictor, answers, about) if explain or picture else []
     if json:
         document = answers.to_dict()
@@ -157,11 +183,24 @@ def ask_command(
         _draw(explanations[0], picture)
 
 
-def _all_of(given: list[str] | None, file: Path | None) -> list[str]:
+def _crew(out: str | None, workers: int | None, cluster: str | None) -> Crew | None:
+    """Return who answers into a folder, None where answers go to one file or to the terminal."""
+    if out is None and (workers or cluster):
+        raise InputError("several processes write to a folder: say which with --out answers/")
+    if out is None or not (workers or cluster or out.endswith(("/", os.sep)) or Path(out).is_dir()):
+        return None
+    if Path(out).suffix in SUFFIXES and not Path(out).is_dir():
+        raise InputError(f"{out}: answers in partitions are written to a folder, such as {Path(out).stem}/")
+    if cluster is not None:
+        return partial(run_on_cluster, address=cluster, num_workers=workers)
+    return partial(run_in_processes, num_workers=workers or 1)
+
+
+def _all_of(given: list[str] | None, file: Path | None) -> list[Reference]:
     return [*(given or []), *(read_references(file) if file else [])]
 
 
-def _asked(heads: list[str], tails: list[str]) -> tuple[Side, list[str]]:
+def _asked(heads: list[Reference], tails: list[Reference]) -> tuple[Side, list[Reference]]:
     """Return on which side of the relation the entities are that are asked about."""
     if bool(heads) == bool(tails):
         both = "ask about heads or about tails, not both" if heads else "say what to ask about"
