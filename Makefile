@@ -4,13 +4,18 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
 
-.PHONY: demo test lint browser format container locks verify sbom audit clean
+.PHONY: demo test test-cluster lint browser format container locks verify sbom audit clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tripleshot demo
 
 test: lint browser
 	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+
+# Ray takes 240 MB and starts a dozen processes: a cluster of two nodes is tested apart.
+test-cluster: $(VENV)/.installed-for-tests
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[ray]'
+	$(BIN)/pytest tests/workers/test_ray_cluster.py
 
 # The page is tested in a real browser; where none can be installed, those tests say that they were skipped.
 browser:

@@ -28,7 +28,7 @@ PAGES = (*SINGLE, *sorted((ROOT / "docs").glob("*.md")))
 FENCE = "```"
 BLOCK = re.compile(rf"^{FENCE}(\w*)\n(.*?)^{FENCE}$", re.MULTILINE | re.DOTALL)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-TARGETS = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+TARGETS = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def name_of(page: Path) -> str:

@@ -69,8 +69,7 @@ def _connected(address: str, num_workers: int | None) -> Iterator[Any]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"{address}: no Ray cluster can be reached there: {reason}") from None
+        raise InputError(f"{address}: no Ray cluster can be reached there: {_line(error)}") from None
     try:
         yield ray
     finally:
@@ -82,9 +81,15 @@ def _result(ray: Any, reference: Any, piece: Any) -> Any:  # noqa: ANN401 (Ray n
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, ray.exceptions.RaySystemError):
+            raise TripleshotError(f"{piece}: a machine of the cluster cannot begin it: {_line(error.cause)}") from None
         raise error.cause if isinstance(error.cause, TripleshotError) else error from None
     except ray.exceptions.RayError as error:
-        raise given_up(piece, f"said: {str(error).strip().partition(chr(10))[0]}") from None
+        raise given_up(piece, f"left: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 def _do(key: str, work: Work, piece: Any) -> Any:  # noqa: ANN401 (whatever the work takes and gives)
