@@ -49,3 +49,19 @@ def test_the_floor_on_nell_one_from_the_command_line(run, nell_folder, tmp_path)
     assert document["queries"] == 2103
     assert document["micro"]["mrr"] == pytest.approx(0.347, abs=0.002)
     assert (tmp_path / "ranks.parquet").exists()
+
+
+def test_ranks_are_the_same_with_any_number_of_workers(run, tiny, tmp_path):
+    tiny.save(tmp_path / "tiny")
+    for name, words in {"here": (), "two": ("--workers", 2)}.items():
+        asked = ("evaluate", tmp_path / "tiny", "--method", "evidence", "--shots", 3, "--candidates", "open")
+        code, _, err = run(*asked, *words, "--ranks", tmp_path / f"{name}.parquet")
+        assert (code, err) == (0, "")
+    assert (tmp_path / "two.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
+
+
+def test_what_is_evaluated_is_a_method_or_a_run(run, tmp_path):
+    for words in ((), ("--method", "evidence", "--run", tmp_path)):
+        code, _, err = run("evaluate", "atlas", *words)
+        assert code == 1
+        assert "say what to evaluate: --method NAME or --run FOLDER" in err

@@ -104,3 +104,13 @@ def test_each_number_of_examples_is_a_comparison_and_one_about_valid_tasks_says_
     assert [comparison.shots for comparison in comparisons] == [1, SHOTS]
     write_comparison(comparisons[0], tiny, tmp_path)
     assert (tmp_path / "compare-valid-1-shot.md").exists()
+
+
+def test_workers_rank_the_queries_and_the_result_is_the_same(tiny, tmp_path):
+    tiny.save(tmp_path / "tiny")
+    choices: dict[str, Any] = {"shots": SHOTS, "budget": "1s", "queries": 10}
+    here = compare(["evidence"], tmp_path / "tiny", **choices)
+    shared = compare(["evidence"], tmp_path / "tiny", workers=2, **choices)
+    assert shared.rows[0].metric("mrr") == here.rows[0].metric("mrr")
+    with pytest.raises(InputError, match="workers: they read the dataset from a folder or a file"):
+        compare(["evidence"], tiny, workers=2, **choices)

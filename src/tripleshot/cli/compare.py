@@ -54,6 +54,7 @@ def compare_command(
     split: Literal["test", "valid"] = "test",
     device: str = "cpu",
     threads: PositiveInt | None = None,
+    workers: PositiveInt | None = None,
 ) -> None:
     """Compare every method on DATA: the same machine and training time for each, chosen on valid, ranked on test.
 
@@ -93,11 +94,15 @@ def compare_command(
         cpu, cuda, cuda:1, mps, ...
     threads
         CPU threads.
+    workers
+        Rank the queries with so many processes at the same time; the results are the same. Trainings stay one after the
+        other, so that each has the machine for itself.
     """  # noqa: D405, D411, D416
     use_threads(threads)
     budgets = sorted({read_budget(time) for time in budget})
     chosen, starts, counts = read_methods(methods), read_starts(pretrained), read_shots(shots)
-    plan = Plan(data, out, budgets[-1], chosen, counts, seeds, preset, starts, queries, split, device)
+    where = (split, device, workers)
+    plan = Plan(data, out, budgets[-1], chosen, counts, seeds, preset, starts, queries, *where)
     plan.check()
     dataset = load_dataset(data)
     if len(budgets) == 1:

@@ -1,5 +1,7 @@
 """`tripleshot evaluate` and `tripleshot methods`."""
 
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 from cyclopts.types import PositiveInt
@@ -9,8 +11,9 @@ from tripleshot.answering.predictor import Predictor
 from tripleshot.cli.display import console, hint, metrics_table, progress_bar, summary_table
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import CandidateMode, FewShotDataset, Split
-from tripleshot.errors import InputError
+from tripleshot.errors import InputError, InputWarning
 from tripleshot.evaluation.protocol import evaluate
+from tripleshot.evaluation.ranking_work import ranking_processes
 from tripleshot.evaluation.ranks import TIE_RULES, summarize
 from tripleshot.evaluation.results import EvaluationSpec, describe, write_json
 from tripleshot.experiments.variants import MARK, Variant
@@ -30,6 +33,7 @@ def evaluate_command(
     shots: PositiveInt | None = None,
     split: Split = "test",
     candidates: CandidateMode = "benchmark",
+    workers: PositiveInt | None = None,
     json: Path | None = None,
     ranks: Path | None = None,
 ) -> None:
@@ -56,6 +60,8 @@ def evaluate_command(
     candidates
         `benchmark` ranks among all entities typed like any answer, as published; `open` knows the examples only, as in
         real use, and counts an answer that is no candidate as never found.
+    workers
+        Rank with so many processes at the same time; the results are the same with any number.
     json
         Write the results, with all that is needed to get them again, to this file.
     ranks
@@ -63,18 +69,13 @@ def evaluate_command(
     """
     if ranks:
         check_suffix(ranks)
-    dataset = load_dataset(data)
-    if run is not None and method is None:
-        scorer, spec = _load(dataset, run, variant, shots, split, candidates)
-    elif method is not None and run is None:
-        if variant:
-            raise InputError("--variant changes settings of a run: --run FOLDER")
-        scorer, spec = _prepare(dataset, method, shots, split, candidates)
-    else:
-        raise InputError("say what to evaluate: --method NAME or --run FOLDER")
+    asked = Evaluated(data, method, run, variant, shots, split, candidates)
+    scorer, dataset, spec = asked.prepare()
     method, shots = spec.method, spec.shots
+    about = (dataset, shots, split)
+    crew = ranking_processes(asked, *about, candidates, num_workers=workers) if workers else None
     with progress_bar(f"{method}, {shots} shots") as progress:
-        evaluation = evaluate(scorer, dataset, shots, split, candidates=candidates, progress=progress)
+        evaluation = evaluate(scorer, *about, candidates=candidates, progress=progress, crew=crew)
     title = f"{method} on {dataset.name} {split}, {shots} shots, {len(evaluation.ranks):,} queries"
     console.print(summary_table(title, evaluation.summary, dataset), markup=False)
     by_rule = {str(rule): summarize(evaluation.ranks, rule).micro for rule in TIE_RULES}
@@ -86,25 +87,50 @@ def evaluate_command(
         evaluation.write(ranks)
 
 
-def _load(
-    dataset: FewShotDataset, run: Path, variant: str, shots: int | None, split: Split, mode: CandidateMode
-) -> tuple[Method, EvaluationSpec]:
-    """Return the method of a run, perhaps with some settings changed, and what is evaluated."""
-    changes = Variant.read(f"{load_config(run).method}{MARK}{variant}").changes() if variant else {}
-    method, config = load_run(run, dataset, changes)
-    training = {"command": config.command, "commit": config.commit, **describe_training(run)}
-    about = (config.settings.get("seed", 0), config.settings, training)
-    return method, EvaluationSpec(config.method, shots or config.shots, split, mode, *about)
+@dataclass(frozen=True)
+class Evaluated:
+    """What is evaluated, as the flags say it: worker processes open it, too."""
 
+    data: str
+    method: str | None
+    run: Path | None
+    variant: str
+    shots: int | None
+    split: Split
+    candidates: CandidateMode
 
-def _prepare(
-    dataset: FewShotDataset, method: str, shots: int | None, split: Split, mode: CandidateMode
-) -> tuple[Method, EvaluationSpec]:
-    """Return a method that needs no training, and what is evaluated."""
-    if find_method(method).learns:
-        raise InputError(f"{method} has to learn first: tripleshot train DATA RUN --method {method}, then --run RUN")
-    ready = Predictor(dataset, method, shots=shots)
-    return ready.method, EvaluationSpec(method, ready.shots, split, mode, config=settings_of(ready.method))
+    def open(self) -> tuple[Method, FewShotDataset]:
+        """Return what ranks, and the dataset."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)  # given by the process that the user has started
+            return self.prepare()[:2]
+
+    def prepare(self) -> tuple[Method, FewShotDataset, EvaluationSpec]:
+        """Return what ranks, the dataset, and all that is to be said about the evaluation."""
+        if (self.run is None) == (self.method is None):
+            raise InputError("say what to evaluate: --method NAME or --run FOLDER")
+        if self.variant and self.run is None:
+            raise InputError("--variant changes settings of a run: --run FOLDER")
+        dataset = load_dataset(self.data)
+        method, spec = self._prepare(dataset, self.method) if self.method else self._load(dataset, Path(self.run or ""))
+        return method, dataset, spec
+
+    def _load(self, dataset: FewShotDataset, run: Path) -> tuple[Method, EvaluationSpec]:
+        """Return the method of a run, perhaps with some settings changed, and what is evaluated."""
+        variant = self.variant
+        changes = Variant.read(f"{load_config(run).method}{MARK}{variant}").changes() if variant else {}
+        method, config = load_run(run, dataset, changes)
+        training = {"command": config.command, "commit": config.commit, **describe_training(run)}
+        about = (config.settings.get("seed", 0), config.settings, training)
+        return method, EvaluationSpec(config.method, self.shots or config.shots, self.split, self.candidates, *about)
+
+    def _prepare(self, dataset: FewShotDataset, name: str) -> tuple[Method, EvaluationSpec]:
+        """Return a method that needs no training, and what is evaluated."""
+        if find_method(name).learns:
+            raise InputError(f"{name} has to learn first: tripleshot train DATA RUN --method {name}, then --run RUN")
+        ready = Predictor(dataset, name, shots=self.shots)
+        settings = settings_of(ready.method)
+        return ready.method, EvaluationSpec(name, ready.shots, self.split, self.candidates, config=settings)
 
 
 def methods_command() -> None:

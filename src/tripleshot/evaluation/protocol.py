@@ -6,11 +6,12 @@ tail is ranked among the candidates that are not known to be true as well; metri
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
+from typing import TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,29 @@ from tripleshot.methods.protocol import Scorer
 from tripleshot.tables import Tabular
 
 logger = logging.getLogger(__name__)
+
+HEADS_PER_PIECE = 16  # of a worker: some hundred milliseconds, so that all end at about the same time
+
+
+@dataclass(frozen=True)
+class QueryPiece:
+    """Some queries of a split, to be ranked by whoever is free.
+
+    Attributes:
+        task: its number in the split.
+        first: where the queries of the task begin among all.
+        heads: ids; all queries of the task about them.
+    """
+
+    task: int
+    first: int
+    heads: tuple[int, ...]
+
+
+RankedPiece: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+"""Where queries stand among all, shape (n,), and their ranks and numbers of candidates, shape (3, n)."""
+RankingCrew: TypeAlias = Callable[[Sequence[QueryPiece]], Generator[RankedPiece, None, None]]
+"""Ranks every piece, and gives the ranks as they come, in any order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +130,7 @@ def evaluate(
     *,
     candidates: CandidateMode = "benchmark",
     progress: Callable[[int, int], None] | None = None,
+    crew: RankingCrew | None = None,
 ) -> Evaluation:
     """Rank the true tail of every query of a split.
 
@@ -117,6 +142,7 @@ def evaluate(
         candidates: `benchmark` as published, or `open`, where only the examples decide what is a candidate, and a true
             tail that is none of them counts as never found.
         progress: called with the number of queries done and their total.
+        crew: ranks the queries, a piece at a time; None ranks them here with the model.
     """
     dataset = dataset if isinstance(dataset, FewShotDataset) else load_dataset(str(dataset))
     _check_model(model, dataset)
@@ -128,21 +154,18 @@ def evaluate(
     tasks = dataset.tasks(split)
     total = count_queries(dataset, shots, split)
     started = time.perf_counter()
-    done = 0
-
-    def advance(queries: int) -> None:
-        nonlocal done
-        done += queries
-        if progress:
-            progress(done, total)
-
-    ranked = [
-        _rank_task(model, task, shots, dataset.candidates(task, candidates, shots), candidates == "open", advance)
-        for task in tasks
-    ]
+    pieces = split_queries(dataset, shots, split, 1 if crew is None else HEADS_PER_PIECE)
+    ranking = QueryRanking(model, dataset, shots, split, candidates)
+    ranked, done = np.empty((3, total)), 0
+    with closing((ranking.rank(piece) for piece in pieces) if crew is None else crew(pieces)) as results:
+        for places, ranks in results:
+            ranked[:, places] = ranks
+            done += len(places)
+            if progress:
+                progress(done, total)
     queries = np.concatenate([task.queries(shots) for task in tasks])
     relations = np.repeat(np.arange(len(tasks), dtype=np.int32), [len(task.queries(shots)) for task in tasks])
-    optimistic, pessimistic, sizes = np.concatenate(ranked, axis=1)
+    optimistic, pessimistic, sizes = ranked
     names = tuple(task.name for task in tasks)
     ranks = Ranks(relations, queries[:, 0], queries[:, 1], optimistic, pessimistic, sizes.astype(np.int64), names)
     seconds = time.perf_counter() - started
@@ -198,28 +221,53 @@ def _only_heads(dataset: FewShotDataset, task: Task, shots: int, heads: list[int
     return replace(task, pairs=pairs, given_candidates=dataset.candidates(task))
 
 
-def _rank_task(
-    method: Scorer,
-    task: Task,
-    shots: int,
-    pool: npt.NDArray[np.int32],
-    count_missing: bool,
-    advance: Callable[[int], None],
-) -> npt.NDArray[np.float64]:
-    """Return, for each query of a task, its optimistic rank, its pessimistic rank and the number of candidates.
+def split_queries(dataset: FewShotDataset, shots: int, split: Split, heads_per_piece: int) -> list[QueryPiece]:
+    """Take the queries of a split apart, whole heads at a time: queries of the same head share every score."""
+    pieces, first = [], 0
+    for number, task in enumerate(dataset.tasks(split)):
+        heads = np.unique(task.queries(shots)[:, 0]).tolist()
+        starts = range(0, len(heads), heads_per_piece)
+        pieces += [QueryPiece(number, first, tuple(heads[start : start + heads_per_piece])) for start in starts]
+        first += len(task.queries(shots))
+    return pieces
 
-    Queries with the same head share every score: the tails to beat are those not known to be true.
-    """
-    support, queries = task.support(shots), task.queries(shots)
-    ranked = np.empty((3, len(queries)))
-    for head in np.unique(queries[:, 0]).tolist():
-        positions = np.flatnonzero(queries[:, 0] == head)
-        answers = queries[positions, 1]
-        ranked[:, positions] = rank_head(method, task, support, head, answers, pool)
-        if count_missing:
-            ranked[:2, positions[~np.isin(answers, pool)]] = np.inf
-        advance(len(answers))
-    return ranked
+
+@dataclass(frozen=True, eq=False)
+class QueryRanking:
+    """Ranks the queries of some heads of a split; the arguments are those of `evaluate`."""
+
+    model: Scorer
+    dataset: FewShotDataset
+    shots: int
+    split: Split
+    candidates: CandidateMode
+
+    def rank(self, piece: QueryPiece) -> RankedPiece:
+        """Return where the queries stand among all, and three ranks of each, as `rank_head` has them."""
+        task = self.dataset.tasks(self.split)[piece.task]
+        support, queries, pool = task.support(self.shots), task.queries(self.shots), self._pool(piece.task)
+        places, ranks = [], []
+        for head in piece.heads:
+            positions = np.flatnonzero(queries[:, 0] == head)
+            answers = queries[positions, 1]
+            ranked = rank_head(self.model, task, support, head, answers, pool)
+            if self.candidates == "open":
+                ranked[:2, ~np.isin(answers, pool)] = np.inf
+            places.append(positions + piece.first)
+            ranks.append(ranked)
+        return np.concatenate(places), np.concatenate(ranks, axis=1)
+
+    def _pool(self, task: int) -> npt.NDArray[np.int32]:
+        if task not in self._pools:
+            self._pools.clear()  # pieces come task by task
+            self._pools[task] = self.dataset.candidates(
+                self.dataset.tasks(self.split)[task], self.candidates, self.shots
+            )
+        return self._pools[task]
+
+    @cached_property
+    def _pools(self) -> dict[int, npt.NDArray[np.int32]]:
+        return {}
 
 
 def rank_head(

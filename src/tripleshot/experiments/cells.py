@@ -12,9 +12,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Split
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate, sample_queries
+from tripleshot.evaluation.ranking_work import ranking_processes
 from tripleshot.evaluation.results import RESULT, RUNS, EvaluationSpec, describe, write_json
 from tripleshot.experiments.variants import MARK, Variant, paper_starts, preset_of
 from tripleshot.files.checksums import read_document, seal_document
@@ -24,7 +26,7 @@ from tripleshot.training.budget import write_budget
 from tripleshot.training.checkpoints import count_weights
 from tripleshot.training.fit import train_run
 from tripleshot.training.log import LOG, describe_training, read_log
-from tripleshot.training.runs import CONFIG, load_config, require_same_data
+from tripleshot.training.runs import CONFIG, load_config, load_run, require_same_data
 from tripleshot.training.trainer import StoppedError, TrainingCallback
 
 logger = logging.getLogger(__name__)
@@ -74,6 +76,8 @@ class Plan:
         queries: of a cell, about so many and the same ones for each; 0 asks them all.
         split: the tasks that are asked about: test to report, valid to choose between variants.
         device: where to compute.
+        num_workers: processes that rank the queries at the same time; None ranks in this one. Trainings stay one after
+            the other: each has the machine for itself.
     """
 
     data: str
@@ -87,6 +91,7 @@ class Plan:
     queries: int = 0
     split: Split = "test"
     device: str = "cpu"
+    num_workers: int | None = None
 
     def cells(self) -> list[Cell]:
         """Return all trainings and tests, in the order of their tables."""
@@ -113,6 +118,8 @@ class Plan:
 
     def check(self) -> None:
         """Find a wrong preset, variant or start now, not after hours."""
+        if self.num_workers and (not self.data or self.device != "cpu"):
+            raise InputError("workers: they read the dataset from a folder or a file, and rank on the CPU")
         for cell in self.cells():
             if find_method(cell.method).learns:
                 self.settings(cell)
@@ -160,8 +167,11 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
     else:
         method, spec = _prepare(plan, cell, dataset)
     asked = sample_queries(dataset, cell.shots, plan.queries, QUERY_SEED, plan.split)
+    about, crew = (asked, cell.shots, plan.split), None
+    if plan.num_workers:
+        crew = ranking_processes(CellSource(plan, cell), *about, num_workers=plan.num_workers)
     with reporter.testing(cell) as progress:
-        evaluation = evaluate(method, asked, cell.shots, plan.split, progress=progress)
+        evaluation = evaluate(method, *about, progress=progress, crew=crew)
     document = {
         **describe(evaluation, dataset, spec),
         "variant": cell.variant,
@@ -170,6 +180,21 @@ def run_cell(plan: Plan, cell: Cell, dataset: FewShotDataset, reporter: Reporter
     write_json(seal_document(document), folder / RESULT)
     logger.info("%s: %s MRR %.4f", cell, plan.split, evaluation.mrr)
     return document
+
+
+@dataclass(frozen=True)
+class CellSource:
+    """A cell that is trained: worker processes open it to rank its queries."""
+
+    plan: Plan
+    cell: Cell
+
+    def open(self) -> tuple[Method, FewShotDataset]:
+        """Return the method of the cell's run, and the tasks with the queries that are asked."""
+        plan, shots = self.plan, self.cell.shots
+        dataset = load_dataset(plan.data)
+        method, _ = load_run(plan.folder(self.cell), dataset)
+        return method, sample_queries(dataset, shots, plan.queries, QUERY_SEED, plan.split)
 
 
 def _prepare(plan: Plan, cell: Cell, dataset: FewShotDataset) -> tuple[Method, EvaluationSpec]:

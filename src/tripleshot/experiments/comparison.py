@@ -40,6 +40,7 @@ def compare(
     queries: int = 0,
     split: Split = "test",
     device: str = "cpu",
+    workers: int | None = None,
     reporter: Reporter | None = None,
 ) -> Comparison:
     """Train every method for the same time, rank all queries of a split, and lay the results out side by side.
@@ -59,6 +60,7 @@ def compare(
         queries: rank about so many queries instead of all, the same ones of every method.
         split: test to report, valid to choose between variants.
         device: where to compute.
+        workers: processes that rank the queries at the same time; trainings stay one after the other.
         reporter: shows how far it is.
     """
     check_shots(shots)
@@ -67,7 +69,8 @@ def compare(
     seconds, chosen, starts = read_budget(budget or 0), read_methods(methods), read_starts(pretrained)
     data = "" if isinstance(dataset, FewShotDataset) else str(dataset)
     with tempfile.TemporaryDirectory() if out is None else nullcontext(out) as folder:
-        plan = Plan(data, Path(folder), seconds, chosen, (shots,), seeds, preset, starts, queries, split, device)
+        where = (split, device, workers)
+        plan = Plan(data, Path(folder), seconds, chosen, (shots,), seeds, preset, starts, queries, *where)
         plan.check()
         loaded = dataset if isinstance(dataset, FewShotDataset) else load_dataset(data)
         comparison = run_plan(plan, loaded, reporter)[0]
