@@ -140,6 +140,7 @@ class Reader:
             "python": check_script,
             "torchrun": check_torchrun,
             "podman": check_container,
+            "ray": check_ray,
         }
         printed = ""
         for program, *words in commands_of(text):
@@ -150,7 +151,10 @@ class Reader:
         self.output = printed
 
     def run_tripleshot(self, words: list[str]) -> None:
-        """Run a command of tripleshot in this process; one that fails is an error."""
+        """Run a command of tripleshot in this process; one that fails is an error. A cluster is not asked."""
+        if "--cluster" in words:
+            app.parse_args(words, print_error=False, exit_on_error=False)
+            return
         before, sys.argv = sys.argv, ["tripleshot", *map(os.path.expanduser, self.shorten_command(words))]
         printed, complaints, code = io.StringIO(), io.StringIO(), None
         try:
@@ -225,6 +229,11 @@ def check_pip(words: list[str]) -> None:
 def check_script(words: list[str]) -> None:
     """Require that a script is there."""
     assert (ROOT / words[0]).is_file(), words
+
+
+def check_ray(words: list[str]) -> None:
+    """Require that a machine starts a cluster or joins one; Ray need not be installed."""
+    assert words[:2] in (["start", "--head"], ["start", "--address"]), words
 
 
 def check_torchrun(words: list[str]) -> None:

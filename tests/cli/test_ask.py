@@ -1,8 +1,10 @@
 import gzip
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -360,3 +362,18 @@ def test_a_folder_with_answers_to_another_question_is_refused(run, companies, pl
     code, _, err = run(*words, *places(4))
     assert (code, err.count("\n")) == (1, 1)
     assert "has the answers to another question: other examples; choose another folder" in err
+
+
+def test_ctrl_c_leaves_what_is_finished_and_the_same_command_goes_on(run, companies, places, heads_file, tmp_path):
+    folder = tmp_path / "answers"
+    words = ("ask", companies, *places(5), "--heads", heads_file, "--method", "evidence", "--partition-size", 10)
+    words = [sys.executable, "-m", "tripleshot", *map(str, words), "--out", f"{folder}/", "--workers", "1"]
+    asked = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    while not [*folder.glob("part-*")]:
+        assert asked.poll() is None
+        time.sleep(0.01)
+    asked.send_signal(signal.SIGINT)
+    _, err = asked.communicate()
+    assert err == "" if asked.returncode == 0 else f"stopped; what is finished is in {folder}/" in err
+    assert run(*words[3:])[0] == 0
+    assert len([*folder.glob("part-*")]) == 5

@@ -2,7 +2,7 @@
 
 import json as json_text
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates, Ranked
 from tripleshot.cli.display import confidence_bar, console, hint, progress_bar, waiting
 from tripleshot.cli.terminal import printable
-from tripleshot.errors import InputError
+from tripleshot.errors import InputError, TripleshotError
 from tripleshot.graph.readers import Literals
 from tripleshot.tables import SUFFIXES, check_suffix
 from tripleshot.workers.processes import run_in_processes
@@ -162,7 +162,7 @@ def ask_command(
             if crew is None:
                 write_answers(asking.batches(asked), Path(out), lambda done: progress(done, len(asked)))
             else:
-                answer_in_partitions(asking, asked, out, crew, partition_size=partition_size, progress=progress)
+                _answer_in_partitions(asking, asked, out, crew, partition_size, progress)
         hint(f"{len(asked):,} {side}{'s' * (len(asked) != 1)} asked about; the answers are in {out}")
         return
     with waiting(OPENING):
@@ -181,6 +181,21 @@ def ask_command(
         show_answers(answers, explanations if explain else [])
     if picture and explanations and explanations[0] is not None:
         _draw(explanations[0], picture)
+
+
+def _answer_in_partitions(
+    asking: Asking,
+    asked: list[Reference],
+    out: str,
+    crew: Crew,
+    partition_size: int,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Answer into a folder; Ctrl-C leaves what is finished."""
+    try:
+        answer_in_partitions(asking, asked, out, crew, partition_size=partition_size, progress=progress)
+    except KeyboardInterrupt:
+        raise TripleshotError(f"stopped; what is finished is in {out}, and the same command goes on") from None
 
 
 def _crew(out: str | None, workers: int | None, cluster: str | None) -> Crew | None:
