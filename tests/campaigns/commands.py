@@ -10,8 +10,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from campaigns.children import command, last_line, run_child
+from tripleshot.answering.manifest import MANIFEST, Partition
 from tripleshot.datasets.storage import load_saved_dataset
 from tripleshot.evaluation.results import RESULT, RUNS
+from tripleshot.files.checksums import hash_file
 from tripleshot.training.log import LOG, read_log
 from tripleshot.training.runs import CONFIG
 
@@ -54,7 +56,8 @@ def write_graph(path: Path, num_people: int = 60) -> None:
 def commands_on(graph: Path, other: Path) -> list[Command]:
     """Return every command, on a graph and, where something is there already, on another one before."""
     trainings = [_training(method, graph) for method in METHODS]
-    return [*trainings, _making(graph, other), _comparing(graph), _asking(graph, other), _indexing(graph)]
+    asking = (_asking(graph, other), _asking_many(graph))
+    return [*trainings, _making(graph, other), _comparing(graph), *asking, _indexing(graph)]
 
 
 def _training(method: str, graph: Path) -> Command:
@@ -116,6 +119,24 @@ def _asking(graph: Path, other: Path) -> Command:
         return pq.read_table(folder / "answers.parquet").to_pylist()
 
     return Command("ask", prepare, lambda folder: ask(graph, folder), describe, lambda folder: bool(describe(folder)))
+
+
+def _asking_many(graph: Path) -> Command:
+    def begin(folder: Path) -> Callable[[], None]:
+        heads = [word for number in range(40) for word in ("--head", f"person:{number + 5}")]
+        words = ("ask", graph, *EXAMPLES, *heads, "--method", "evidence", "--partition-size", 8)
+        return command(*words, "--out", f"{folder}/answers/", "--workers", 2)
+
+    def describe(folder: Path) -> object:
+        return {path.name: path.read_bytes() for path in (folder / "answers").iterdir()}
+
+    def is_intact(folder: Path) -> bool:
+        manifest = folder / "answers" / MANIFEST
+        lines = manifest.read_text().split("\n")[1:-1] if manifest.exists() else []
+        found = [Partition(**json.loads(line)) for line in lines]
+        return all(hash_file(folder / "answers" / Partition.name_of(one.number)) == one.sha256 for one in found)
+
+    return Command("ask --workers", lambda folder: None, begin, describe, is_intact)
 
 
 def _indexing(graph: Path) -> Command:

@@ -52,13 +52,13 @@ def test_nobody_goes_on_when_the_results_are_not_wanted_any_more(tmp_path):
     assert not multiprocessing.active_children()
 
 
-def test_idle_workers_end_with_the_process_that_was_killed(tmp_path):
+def test_workers_end_with_the_process_that_was_killed_idle_or_in_the_middle_of_a_piece(tmp_path):
     lines = (
         "import time",
-        "from squares import Squares",
+        "from squares import SLEEPS, Squares",
         "from tripleshot.workers.processes import run_in_processes",
         "if __name__ == '__main__':",
-        f"    results = run_in_processes(Squares({str(tmp_path)!r}), range(2), 2)",
+        f"    results = run_in_processes(Squares({str(tmp_path)!r}), [1, SLEEPS, 2], 3)",
         "    print(next(results), next(results), flush=True)",
         "    time.sleep(60)",
     )
@@ -69,7 +69,7 @@ def test_idle_workers_end_with_the_process_that_was_killed(tmp_path):
     assert script.stdout.readline()
     script.send_signal(signal.SIGKILL)
     script.communicate()
-    for worker in opened(tmp_path):
+    for worker in opened(tmp_path):  # the test ends long before a piece that sleeps
         while _is_alive(worker):
             time.sleep(0.05)
 

@@ -7,6 +7,7 @@ go on meanwhile; a pool of `concurrent.futures` breaks as a whole.
 import multiprocessing
 import os
 import signal
+import threading
 import traceback
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
@@ -36,7 +37,7 @@ def run_in_processes(work: Work, pieces: Sequence[Any], num_workers: int) -> Gen
     """Do pieces in worker processes, and give the results as they come.
 
     A worker that dies is replaced, and its piece is done again. An error that a piece raises is raised here. However
-    this ends, no worker is left behind; if this process is killed, each ends with the piece that it has.
+    this ends, no worker is left behind, not even if this process is killed.
 
     Args:
         work: what every worker opens.
@@ -131,6 +132,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 def _serve(work: Work, channel: Connection) -> None:
     """Do pieces until nobody hands over another one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that decides what becomes of the workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     do = None
     with suppress(EOFError, OSError):
         while True:
@@ -144,3 +146,11 @@ def _serve(work: Work, channel: Connection) -> None:
                 error.add_note(traceback.format_exc())
                 outcome = Outcome(error=error)
             channel.send(outcome)
+
+
+def _end_with_parent() -> None:
+    """End at once when the process that started this one is gone: what it has begun may be begun anew by another."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
