@@ -35,7 +35,8 @@ def test_batches_are_the_answers_of_the_predictor():
         }
         about: dict[str, Any] = {"examples": asking.examples, "relation": asking.relation, f"{asking.side}s": asked}
         expected = asking.open().predict(**about, **choices).to_arrow()
-        assert pa.Table.from_batches(asking.batches(asked)).equals(expected)
+        opened = OpenedAsking.of(asking)
+        assert pa.Table.from_batches(opened.batches(opened.find(asked))).equals(expected)
 
 
 def test_from_anywhere_it_is_the_same(files, monkeypatch):

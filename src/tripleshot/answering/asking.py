@@ -70,11 +70,6 @@ class Asking:
             predictor = predictor.without_triples(read_graph(file).triples())
         return predictor
 
-    def batches(self, references: Iterable[Reference]) -> Iterator[pa.RecordBatch]:
-        """Answer in this process, for entities given by name, label or id, as record batches."""
-        opened = OpenedAsking.of(self)
-        yield from opened.batches(opened.find(references))
-
     def from_anywhere(self) -> "Asking":
         """Return the same with whole paths, for a process that works in another folder."""
         add, remove = (tuple(str(Path(file).resolve()) for file in files) for files in (self.add, self.remove))

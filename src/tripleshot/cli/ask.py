@@ -2,7 +2,7 @@
 
 import json as json_text
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tripleshot.answering.answers import Answer, Answers, write_answers
-from tripleshot.answering.asking import Asking
+from tripleshot.answering.asking import Asking, OpenedAsking
 from tripleshot.answering.examples import Pair, Reference, read_examples, read_references
 from tripleshot.answering.explanation import Explanation, Side
 from tripleshot.answering.partitions import PARTITION_SIZE, answer_in_partitions
@@ -158,11 +158,7 @@ def ask_command(
     added, removed = (tuple(map(str, files or ())) for files in (add, remove))
     asking = Asking(source, examples, relation, *chosen, method, data, device, columns, literals, added, removed)
     if out:
-        with progress_bar("answering") as progress:
-            if crew is None:
-                write_answers(asking.batches(asked), Path(out), lambda done: progress(done, len(asked)))
-            else:
-                _answer_in_partitions(asking, asked, out, crew, partition_size, progress)
+        _write(asking, asked, out, crew, partition_size)
         hint(f"{len(asked):,} {side}{'s' * (len(asked) != 1)} asked about; the answers are in {out}")
         return
     with waiting(OPENING):
@@ -183,17 +179,18 @@ def ask_command(
         _draw(explanations[0], picture)
 
 
-def _answer_in_partitions(
-    asking: Asking,
-    asked: list[Reference],
-    out: str,
-    crew: Crew,
-    partition_size: int,
-    progress: Callable[[int, int], None],
-) -> None:
-    """Answer into a folder; Ctrl-C leaves what is finished."""
+def _write(asking: Asking, asked: list[Reference], out: str, crew: Crew | None, partition_size: int) -> None:
+    """Write the answers to a file, or to a folder, in which Ctrl-C leaves what is finished."""
+    if crew is None:
+        with waiting(OPENING):
+            opened = OpenedAsking.of(asking)
+            ids = opened.find(asked)
+        with progress_bar("answering") as progress:
+            write_answers(opened.batches(ids), Path(out), lambda done: progress(done, len(ids)))
+        return
     try:
-        answer_in_partitions(asking, asked, out, crew, partition_size=partition_size, progress=progress)
+        with progress_bar("answering") as progress:
+            answer_in_partitions(asking, asked, out, crew, partition_size=partition_size, progress=progress)
     except KeyboardInterrupt:
         raise TripleshotError(f"stopped; what is finished is in {out}, and the same command goes on") from None
 
