@@ -92,3 +92,12 @@ def test_a_parquet_file_that_is_none_is_refused(tmp_path):
     (tmp_path / "heads.parquet").write_text("Odesa\n")
     with pytest.raises(InputError, match=r"heads\.parquet: cannot be read"):
         read_references(tmp_path / "heads.parquet")
+
+
+@pytest.mark.parametrize("read", [read_references, read_examples])
+def test_a_parquet_file_whose_titles_are_no_text_is_refused(tmp_path, read):
+    path = tmp_path / "heads.parquet"
+    pq.write_table(pa.table({"head": ["Odesa"], "tail": ["Black Sea"]}), path)
+    path.write_bytes(path.read_bytes().replace(b"head", b"he\x80d"))
+    with pytest.raises(InputError, match=r"heads\.parquet: cannot be read"):
+        read(path)

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from fastapi import FastAPI
 from hypothesis import HealthCheck, given, seed, settings
 from torch import nn
@@ -25,12 +27,14 @@ from campaigns.interruptions import prepare_graphs
 from damage import EDITS, GRAPH_FILES, mutated
 from tripleshot.answering.examples import read_examples, read_references
 from tripleshot.answering.loading import load
+from tripleshot.answering.manifest import MANIFEST as ANSWERS
+from tripleshot.answering.manifest import Manifest, Partition
 from tripleshot.answering.predictor import Predictor
 from tripleshot.cli.options import read_settings
 from tripleshot.datasets.storage import MANIFEST, load_saved_dataset
 from tripleshot.errors import TripleshotError
 from tripleshot.evaluation.calibration import load_calibration
-from tripleshot.files.checksums import read_document, seal_document
+from tripleshot.files.checksums import hash_file, read_document, seal_document
 from tripleshot.graph.readers import read_graph
 from tripleshot.graph.types import read_type_mapping
 from tripleshot.methods.rscl.settings import tiny
@@ -184,6 +188,25 @@ def _small_files(folder: Path) -> list[Target]:
         _file(folder / "types.json", b'{"a": "city", "b": ["river", "sea"]}', read_type_mapping),
         _file(folder / "types.tsv", b"a\tcity\nb\triver\n", read_type_mapping),
         _file(folder / "page.json", json.dumps(seal_document({"a": [1.5, None]})).encode(), read_document),
+        *_files_of_many_answers(folder),
+    ]
+
+
+def _files_of_many_answers(folder: Path) -> list[Target]:
+    """Return heads in a Parquet file, and the manifest of a folder of answers."""
+    answers, heads, question = folder / "answers", folder / "many.parquet", {"graph": "one"}
+    pq.write_table(pa.table({"head": ["a", "b", "c"], "number": [1, 2, 3]}), heads)
+
+    def open_manifest(path: Path) -> object:
+        return Manifest.open(path.parent, question, lambda found, wanted: "" if found == wanted else "another graph")
+
+    manifest = open_manifest(answers / ANSWERS)
+    assert isinstance(manifest, Manifest)
+    (answers / Partition.name_of(0)).write_bytes(b"answers")
+    manifest.add(Partition(0, 3, hash_file(answers / Partition.name_of(0))))
+    return [
+        _file(heads, heads.read_bytes(), read_references),
+        _file(answers / ANSWERS, (answers / ANSWERS).read_bytes(), open_manifest),
     ]
 
 

@@ -15,6 +15,7 @@ Reference = str | int
 """An entity: its name, its label if no other has it, or its id as 12 or "#12"."""
 
 Pair = tuple[Reference, Reference]
+UNREADABLE = (OSError, UnicodeDecodeError, LookupError, pa.ArrowException)  # of Parquet files
 TITLES = ("head", "tail", "entity", "name")
 NAMES = (("head", "tail"), ("subject", "object"), ("source", "target"))
 
@@ -61,7 +62,8 @@ def _read_column(path: Path) -> list[Reference]:
             titles = file.schema_arrow.names
             chosen = next((title for title in titles if title.lower() in TITLES), titles[0] if titles else "")
             column = file.read([chosen]).column(0) if titles else pa.chunked_array([], pa.string())
-    except (OSError, pa.ArrowException) as error:
+        column.validate(full=True)  # a file may call bytes text that are none
+    except UNREADABLE as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
@@ -101,7 +103,7 @@ def _read_file(path: Path) -> list[Pair]:
         return [(head, tail) for head, tail in (rows[1:] if rows[:1] and _is_header(rows[0]) else rows)]
     try:
         return _read_table(pq.read_table(path), str(path))
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
 
 
