@@ -1,7 +1,7 @@
 """Workers on the machines of a Ray cluster: each piece is a Ray task, which Ray gives to any machine with a free core.
 
-Ray's processes stay for task after task, and keep what they have opened. Tasks rather than actors: an actor whose
-machine died waits for another machine that has room for it, and its pieces wait with it; a task goes anywhere.
+Ray's processes stay for task after task, and keep what they have opened. A task whose process or machine died is given
+to another one by Ray, so nothing has to be kept track of here but which pieces are left.
 """
 
 import os
