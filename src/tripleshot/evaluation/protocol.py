@@ -22,7 +22,7 @@ from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import SPLITS, CandidateMode, FewShotDataset, Split, Task
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.ranks import HITS_AT, Ranks, Summary, rank_among, summarize
-from tripleshot.methods.protocol import Scorer
+from tripleshot.methods.protocol import ComparesCandidates, Scorer
 from tripleshot.tables import Tabular
 
 logger = logging.getLogger(__name__)
@@ -274,6 +274,8 @@ def rank_head(
     method: Scorer, task: Task, support: IntArray, head: int, answers: IntArray, pool: IntArray
 ) -> npt.NDArray[np.float64]:
     """Return optimistic rank, pessimistic rank and number of candidates of each true answer for a head."""
+    if isinstance(method, ComparesCandidates):
+        method.compare_among(support, pool)
     rivals = np.setdiff1d(pool, task.known_tails(head), assume_unique=True)
     scores = checked_scores(method, task, support, head, np.concatenate([rivals, answers]))
     ranks = rank_among(scores[: len(rivals)], scores[len(rivals) :])

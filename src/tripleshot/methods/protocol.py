@@ -33,6 +33,20 @@ class Scorer(Protocol):
         ...
 
 
+@runtime_checkable
+class ComparesCandidates(Protocol):
+    """Something whose scores depend on which candidates a relation has; unless it is told, on those open to anybody."""
+
+    def compare_among(self, support: IntArray, candidates: IntArray) -> None:
+        """Take what tails are compared with from now on, for these examples.
+
+        Args:
+            support: shape (K, 2), head and tail of each example of the relation.
+            candidates: sorted.
+        """
+        ...
+
+
 class HidesRelations(Protocol):
     """Something that can score as if its graph lacked a relation."""
 

@@ -8,6 +8,7 @@ from safetensors.torch import load_file
 from tripleshot.answering.explaining import explain
 from tripleshot.answering.predictor import Predictor
 from tripleshot.errors import InputError
+from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods.rscl import masked_score
 from tripleshot.methods.rscl.contexts import ContextExtractor
 from tripleshot.methods.rscl.masked_score import MaskedScore, MaskingHead, masked_contexts
@@ -155,6 +156,30 @@ def test_the_score_is_a_mixture_of_two_softmaxes_over_the_candidates(tiny, extra
     similar, expected = (np.exp(part[tails]) / np.exp(part[rivals]).sum() for part in parts)
     mixed = np.log((1 - share) * similar + share * expected)
     np.testing.assert_allclose(both.score(support, head, tails), mixed, atol=1e-5)
+
+
+def test_what_tails_are_compared_among_can_be_told(tiny, extractor):
+    support, head, tails = question(tiny)
+    parts = np.random.default_rng(4).normal(size=(2, tiny.graph.num_entities)).astype(np.float32)
+    among_all, everything = mixture(extractor, *parts), np.arange(tiny.graph.num_entities)
+    opened = among_all.score(support, head, tails)
+    among_all.compare_among(support, everything)
+    known = [head, *support[support[:, 0] == head, 1]]
+    similar, expected = (np.exp(part[tails]) / np.exp(np.delete(part, known)).sum() for part in parts)
+    share = among_all.share_of(support)
+    mixed = np.log((1 - share) * similar + share * expected)
+    np.testing.assert_allclose(among_all.score(support, head, tails), mixed, atol=1e-5)
+    assert (among_all.score(support, head, tails) < opened).all()
+
+
+def test_an_evaluation_compares_among_its_own_candidates(tiny, trained, monkeypatch):
+    method, _ = trained
+    told = []
+    monkeypatch.setattr(method.masked_score, "compare_among", lambda support, candidates: told.append(candidates))
+    evaluate(method, tiny, 3)
+    expected = [tiny.candidates(task) for task in tiny.test for _ in np.unique(task.queries(3)[:, 0])]
+    assert len(told) == len(expected)
+    assert all(map(np.array_equal, told, expected))
 
 
 def test_a_tail_that_one_part_is_sure_of_is_not_ruled_out_by_the_other(tiny, extractor):

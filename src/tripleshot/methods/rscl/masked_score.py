@@ -109,6 +109,14 @@ class MaskedScore:
         self._rivals.clear()
         self.masking_head.clear_cache()
 
+    def compare_among(self, support: IntArray, candidates: IntArray) -> None:
+        """Take what a tail's probability is among, for these examples, in place of what is open to anybody."""
+        if self._pool(support) is not candidates:
+            self._shares.clear()
+            self._rivals.clear()
+            self._pools.clear()
+            self._pools.get(support, lambda: candidates)
+
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Return the logarithm of each tail's probability among the candidates of the question: shape (n,)."""
         return np.logaddexp(*self.parts(support, head, tails)).astype(np.float32)

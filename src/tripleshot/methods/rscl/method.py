@@ -106,6 +106,11 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
         scorer = self.reader if self.masked_score is None else self.masked_score
         return scorer.score(support, head, tails)
 
+    def compare_among(self, support: IntArray, candidates: IntArray) -> None:
+        """Take the candidates that probabilities are over, where they are mixed."""
+        if self.masked_score is not None:
+            self.masked_score.compare_among(support, candidates)
+
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Return how much likelier than any candidate the tail is, by its similarity and by what the masking head says.
 
