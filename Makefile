@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
 
-.PHONY: demo test test-cluster lint browser format container locks verify sbom audit clean
+.PHONY: demo test test-cluster docs lint browser format container locks verify sbom audit clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tripleshot demo
@@ -16,6 +16,10 @@ test: lint browser
 test-cluster: $(VENV)/.installed-for-tests
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[ray]'
 	$(BIN)/pytest tests/workers/test_ray_cluster.py
+
+# The documentation site, in site/; a link that leads nowhere is an error.
+docs: $(VENV)/.installed-for-docs
+	$(BIN)/python scripts/build_site.py
 
 # The page is tested in a real browser; where none can be installed, those tests say that they were skipped.
 browser:
@@ -80,5 +84,9 @@ $(VENV)/.installed-for-tests: $(VENV)/.installed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
 	touch $@
 
+$(VENV)/.installed-for-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(TOOLS) .venv-verified build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) .venv-verified build dist site .pytest_cache .ruff_cache .hypothesis

@@ -20,6 +20,7 @@ from benchmark_tables import (
     step_table,
     training_memory_table,
 )
+from command_reference import command_reference
 from masked_score_tables import masked_relations_table, masked_score_table
 from tripleshot.evaluation.results import Result, read_json_lines, read_results
 from tripleshot.experiments.comparison_table import (
@@ -33,6 +34,7 @@ from tripleshot.experiments.comparison_table import (
 from tripleshot.experiments.paper.results import budget_of
 from tripleshot.experiments.published import METRICS, Published, published_for
 from tripleshot.experiments.variants import EVERYTHING
+from tripleshot.methods import METHODS
 from universal_tables import confidence_table, edges_table, universal_table
 
 ROOT = Path(__file__).parents[1]
@@ -153,12 +155,28 @@ def comparison_table() -> str:
     return "\n".join([*lines, *(line for _, line in sorted(rows, reverse=True))])
 
 
+def methods_table() -> str:
+    """Return every method, what it does, and its MRR beside the highest published one."""
+    lines = ["| method | family | idea | MRR | MRR, as published |", "|---|---|---|---|---|"]
+    measured_rows = {row.method: row for row in nell_comparison().rows}
+    for name, entry in METHODS.items():
+        found = measured_rows.get(name)
+        mrr = format_metric(found.metric("mrr")) if found else ""
+        lines.append(f"| `{name}` | {entry.kind} | {entry.summary} | {mrr} | {highest_published(found)} |")
+    return "\n".join(lines)
+
+
+def highest_published(found: Row | None) -> str:
+    """Return the highest MRR that is published about a method and can be compared, if there is one."""
+    published = [one.metrics["mrr"] for one in found.published if one.is_comparable] if found else []
+    return format_metric(max(published)) if published else ""
+
+
 def compared_row(found: Row) -> str:
     """Return the line of one method of the comparison."""
     metrics = " | ".join(format_metric(found.metric(name)) for name in METRICS)
     minutes = f"{found.seconds / 60:.0f} min" if found.seconds else "none"
-    published = [one.metrics["mrr"] for one in found.published if one.is_comparable]
-    highest = format_metric(max(published)) if published else ""
+    highest = highest_published(found)
     return f"| `{found.method}` | {metrics} | {minutes} | {found.answers_per_second:,.0f} | {highest} |"
 
 
@@ -267,6 +285,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "universal": universal_table,
     "edges": edges_table,
     "confidence": confidence_table,
+    "methods": methods_table,
+    "commands": command_reference,
 }
 
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 SINGLE = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "results" / "README.md")
 PAGES = (*SINGLE, *sorted((ROOT / "docs").glob("*.md")))
 FENCE = "```"
-BLOCK = re.compile(rf"^{FENCE}(\w*)\n(.*?)^{FENCE}$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(rf'^{FENCE}(\w*)(?: title="([^"]+)")?\n(.*?)^{FENCE}$', re.MULTILINE | re.DOTALL)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 TARGETS = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -38,16 +38,23 @@ def name_of(page: Path) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code between two fences."""
+    """A block of code between two fences.
+
+    Attributes:
+        kind: what stands behind the first fence.
+        text: between them.
+        title: the name of the file that a reader is told to save it as; empty for what is to be run.
+    """
 
     kind: str
     text: str
+    title: str = ""
 
 
 def blocks_of(page: Path) -> list[Block]:
     """Return the blocks of a page; a fence that belongs to none is an error."""
     text = page.read_text(encoding="utf-8")
-    found = [Block(kind, content) for kind, content in BLOCK.findall(text)]
+    found = [Block(kind, content, title) for kind, title, content in BLOCK.findall(text)]
     assert text.count(FENCE) == 2 * len(found), f"{page.name}: a fence is indented, or not closed"
     return found
 
@@ -118,8 +125,13 @@ class Reader:
             "text": self.compare,
             "json": self.compare_json,
             "toml": tomllib.loads,
+            "math": check_equation,
         }
         for block in blocks_of(page):
+            if block.title:
+                Path(block.title).write_text(block.text, encoding="utf-8")
+                self.num_followed += 1
+                continue
             assert block.kind in kinds, f"{page.name}: a block of the unknown kind {block.kind!r}: {block.text[:80]}"
             kinds[block.kind](block.text)
             self.num_followed += 1
@@ -209,6 +221,12 @@ class Reader:
         """Compare JSON, in which blanks mean nothing."""
         self.output = "".join(self.output.split())
         self.compare("".join(shown.split()))
+
+
+def check_equation(text: str) -> None:
+    """Require that the braces of an equation match."""
+    assert text.count("{") == text.count("}"), text
+    assert text.count("\\left") == text.count("\\right"), text
 
 
 def check_make(words: list[str]) -> None:

@@ -122,8 +122,8 @@ def test_every_image_of_the_docs_is_shown_by_a_page():
     assert [path.name for path in sorted((ROOT / "docs/images").iterdir()) if f"images/{path.name})" not in shown] == []
 
 
-def test_every_table_of_figures_stands_on_one_page():
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+def test_every_table_of_figures_stands_on_one_page_beside_the_readme_which_may_repeat_it():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES if page != ROOT / "README.md")
     assert {name: text.count(f"<!-- {name}:begin -->") for name in TABLES} == dict.fromkeys(TABLES, 1)
 
 

@@ -48,7 +48,7 @@ DEFAULT_SHOTS = 5
 class Predictor:
     """A graph and a method, ready to be asked; safe to call from several threads.
 
-    Example:
+    Examples:
         >>> import tripleshot as ts
         >>> graph = ts.read_graph([("Baku", "capital of", "Azerbaijan"), ("Riga", "capital of", "Latvia")])
         >>> answers = ts.Predictor(graph).predict("Baku", examples=[("Riga", "Latvia")], k=1)

@@ -1,0 +1,103 @@
+"""Build the documentation site in `site/` from the pages of the repository: `make docs`.
+
+The pages are Markdown that can be read where it is. For the site they are copied to `build/documentation`, and there
+
+- a page that is not under `docs/`, such as the changelog, stands beside the others, and links to it lead there;
+- an equation (a block of the kind `math`, in LaTeX) becomes MathML, which browsers draw without a script.
+
+Nothing of the site comes from another host, and it can be read from a folder, without a server. What was built is
+checked by `check_site.py`; a link or an anchor that leads nowhere is an error.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from latex2mathml.converter import convert
+
+from check_site import faults_of
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+CONFIGURATION = ROOT / "zensical.toml"
+OTHERS = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "results/README.md": "results.md",
+    "src/tripleshot/data/atlas/README.md": "atlas.md",
+}
+"""Pages that are not under `docs/`, and what they are called on the site."""
+LINK = re.compile(r"\]\((?!https?:|#)([^)\s#]+)(#[^)\s]*)?\)")
+MATH = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHIM = "https://unpkg.com/iframe-worker/shim"  # what zensical loads so that search works without a server
+OWN_SHIM = "assets/worker.js"
+
+
+def sources() -> dict[Path, str]:
+    """Return every page of the site: where it is, and where it is copied to."""
+    found = {page: page.relative_to(DOCS).as_posix() for page in sorted(DOCS.rglob("*.md"))}
+    return found | {ROOT / name: copied for name, copied in OTHERS.items()}
+
+
+def moved_links(text: str, page: Path, places: dict[Path, str]) -> str:
+    """Return the text of a page with its links to other pages as they are on the site."""
+    folder = Path(places[page]).parent
+
+    def moved(link: re.Match[str]) -> str:
+        target = (page.parent / link[1]).resolve()
+        if target in places:
+            name = places[target]
+        elif target.is_relative_to(DOCS):
+            name = target.relative_to(DOCS).as_posix()
+        else:
+            sys.exit(f"{page.relative_to(ROOT)}: the link {link[1]} leads to what is not on the site")
+        return f"]({os.path.relpath(name, folder)}{link[2] or ''})"
+
+    return LINK.sub(moved, text)
+
+
+def with_drawn_equations(text: str) -> str:
+    """Return a text with MathML in place of LaTeX."""
+    return MATH.sub(lambda found: f'<div class="equation">{convert(found[1].strip(), display="block")}</div>', text)
+
+
+def copy_pages(folder: Path) -> None:
+    """Write what the site is built from."""
+    shutil.rmtree(folder, ignore_errors=True)
+    pages = folder / "pages"
+    shutil.copytree(DOCS, pages, ignore=shutil.ignore_patterns("*.md"))
+    shutil.copy(CONFIGURATION, folder)
+    places = sources()
+    for page, name in places.items():
+        text = with_drawn_equations(moved_links(page.read_text(encoding="utf-8"), page, places))
+        (pages / name).parent.mkdir(parents=True, exist_ok=True)
+        (pages / name).write_text(text, encoding="utf-8")
+
+
+def keep_to_this_host(site: Path) -> None:
+    """Put our own script in place of the one that zensical loads from another host."""
+    for page in site.rglob("*.html"):
+        own = os.path.relpath(site / OWN_SHIM, page.parent)
+        page.write_text(page.read_text(encoding="utf-8").replace(SHIM, own), encoding="utf-8")
+
+
+def build(site: Path, work: Path) -> None:
+    """Build the site in one folder, with another one to work in; stop the program if anything is wrong."""
+    copy_pages(work)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    if subprocess.run(command, cwd=work, check=False).returncode:
+        sys.exit("the site was not built")
+    keep_to_this_host(work / "site")
+    if faults := faults_of(work / "site"):
+        sys.exit("\n".join(faults))
+    shutil.rmtree(site, ignore_errors=True)
+    shutil.move(work / "site", site)
+
+
+if __name__ == "__main__":
+    build(ROOT / "site", ROOT / "build" / "documentation")
+    print(ROOT / "site" / "index.html")
