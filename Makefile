@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
+DOCS := .venv-docs
 
 .PHONY: demo test test-cluster docs lint browser format container locks verify sbom audit clean
 
@@ -18,8 +19,8 @@ test-cluster: $(VENV)/.installed-for-tests
 	$(BIN)/pytest tests/workers/test_ray_cluster.py
 
 # The documentation site, in site/; a link that leads nowhere is an error.
-docs: $(VENV)/.installed-for-docs
-	$(BIN)/python scripts/build_site.py
+docs: $(DOCS)/.installed
+	$(DOCS)/bin/python scripts/build_site.py
 
 # The page is tested in a real browser; where none can be installed, those tests say that they were skipped.
 browser:
@@ -84,9 +85,10 @@ $(VENV)/.installed-for-tests: $(VENV)/.installed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
 	touch $@
 
-$(VENV)/.installed-for-docs: $(VENV)/.installed
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+$(DOCS)/.installed: locks/docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --require-hashes --only-binary :all: --requirement locks/docs.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(TOOLS) .venv-verified build dist site .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(DOCS) .venv-verified build dist site .pytest_cache .ruff_cache .hypothesis

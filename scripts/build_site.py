@@ -1,9 +1,7 @@
 """Build the documentation site in `site/` from the pages of the repository: `make docs`.
 
-The pages are Markdown that can be read where it is. For the site they are copied to `build/documentation`, and there
-
-- a page that is not under `docs/`, such as the changelog, stands beside the others, and links to it lead there;
-- an equation (a block of the kind `math`, in LaTeX) becomes MathML, which browsers draw without a script.
+The pages are copied to `build/documentation`. There their links are those of the site (see `site_pages.py`), and an
+equation, a block of the kind `math` in LaTeX, becomes MathML, which browsers draw without a script.
 
 Nothing of the site comes from another host, and it can be read from a folder, without a server. What was built is
 checked by `check_site.py`; a link or an anchor that leads nowhere is an error.
@@ -19,45 +17,11 @@ from pathlib import Path
 from latex2mathml.converter import convert
 
 from check_site import faults_of
+from site_pages import CONFIGURATION, DOCS, ROOT, moved_links, places_of_pages
 
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
-CONFIGURATION = ROOT / "zensical.toml"
-OTHERS = {
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "SECURITY.md": "security.md",
-    "results/README.md": "results.md",
-    "src/tripleshot/data/atlas/README.md": "atlas.md",
-}
-"""Pages that are not under `docs/`, and what they are called on the site."""
-LINK = re.compile(r"\]\((?!https?:|#)([^)\s#]+)(#[^)\s]*)?\)")
 MATH = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what zensical loads so that search works without a server
 OWN_SHIM = "assets/worker.js"
-
-
-def sources() -> dict[Path, str]:
-    """Return every page of the site: where it is, and where it is copied to."""
-    found = {page: page.relative_to(DOCS).as_posix() for page in sorted(DOCS.rglob("*.md"))}
-    return found | {ROOT / name: copied for name, copied in OTHERS.items()}
-
-
-def moved_links(text: str, page: Path, places: dict[Path, str]) -> str:
-    """Return the text of a page with its links to other pages as they are on the site."""
-    folder = Path(places[page]).parent
-
-    def moved(link: re.Match[str]) -> str:
-        target = (page.parent / link[1]).resolve()
-        if target in places:
-            name = places[target]
-        elif target.is_relative_to(DOCS):
-            name = target.relative_to(DOCS).as_posix()
-        else:
-            sys.exit(f"{page.relative_to(ROOT)}: the link {link[1]} leads to what is not on the site")
-        return f"]({os.path.relpath(name, folder)}{link[2] or ''})"
-
-    return LINK.sub(moved, text)
 
 
 def with_drawn_equations(text: str) -> str:
@@ -71,7 +35,8 @@ def copy_pages(folder: Path) -> None:
     pages = folder / "pages"
     shutil.copytree(DOCS, pages, ignore=shutil.ignore_patterns("*.md"))
     shutil.copy(CONFIGURATION, folder)
-    places = sources()
+    (folder / "src").symlink_to(ROOT / "src")
+    places = places_of_pages()
     for page, name in places.items():
         text = with_drawn_equations(moved_links(page.read_text(encoding="utf-8"), page, places))
         (pages / name).parent.mkdir(parents=True, exist_ok=True)

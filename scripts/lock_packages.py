@@ -6,7 +6,7 @@ Versions are those of `constraints.txt`; a package that it does not name is the 
 files are removed. Hashes are those of every file of a version, so that a lock holds on every platform.
 
 - `serve.txt`: the service with the methods that need no torch. `torch.txt`: what the others need beside it.
-- `test.txt`: everything that the tests need.
+- `test.txt`: everything that the tests need. `docs.txt`: what builds the documentation site.
 - `build.txt`: what makes a wheel of the source. `tools.txt`: what writes locks and inventories, and looks for known
   vulnerabilities.
 """
@@ -36,6 +36,7 @@ def locked_sets(pyproject: dict) -> dict[str, list[str]]:
         "serve": [text for text in (*needed, *extras["serve"]) if Requirement(text).name != "torch"],
         "torch": [text for text in needed if Requirement(text).name == "torch"],
         "test": everything,
+        "docs": extras["docs"],
         "build": pyproject["build-system"]["requires"],
         "tools": list(TOOLS),
     }

@@ -6,7 +6,10 @@ if (location.protocol === "file:") {
       this.frame.hidden = true;
       document.body.append(this.frame);
       const inner = this.frame.contentWindow;
-      inner.postMessage = (data) => setTimeout(() => this.onmessage?.({ data }));
+      inner.postMessage = (sent) => {
+        const data = structuredClone(sent);
+        setTimeout(() => this.onmessage?.({ data }));
+      };
       const script = inner.document.createElement("script");
       script.src = new URL(address, document.baseURI).href;
       this.loaded = new Promise((done) => (script.onload = done));
@@ -14,7 +17,8 @@ if (location.protocol === "file:") {
       inner.document.body.append(script);
     }
 
-    postMessage(data) {
+    postMessage(sent) {
+      const data = structuredClone(sent);
       this.loaded.then(() => this.frame.contentWindow?.onmessage({ data }));
     }
 
