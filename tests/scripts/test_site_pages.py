@@ -24,5 +24,5 @@ def test_a_link_leads_to_the_same_page_on_the_site(page, link, moved):
 
 
 def test_a_link_to_what_is_not_on_the_site_is_an_error_that_names_it():
-    with pytest.raises(SystemExit, match=r"docs/asking.md: the link ../pyproject.toml leads to what is not on the site"):
+    with pytest.raises(SystemExit, match=r"docs/asking\.md: the link \.\./pyproject\.toml leads to what is not"):
         moved_links("[this](../pyproject.toml)", DOCS / "asking.md", PLACES)
