@@ -1,8 +1,12 @@
 """The documentation site: its navigation is complete, it names the whole API, and it can be built."""
 
+import os
 import re
+import shutil
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 import tripleshot as ts
 from pages import ROOT, name_of, prose_of
@@ -27,13 +31,38 @@ def test_the_api_page_names_every_public_name_once():
     assert sorted(re.findall(r"^::: tripleshot\.(\w+)$", text, re.MULTILINE)) == sorted(ts.__all__)
 
 
-def test_the_site_is_built_without_a_dead_link_or_another_host(tmp_path):
-    pytest.importorskip("zensical", reason="the extra docs is not installed")
-    pytest.importorskip("latex2mathml", reason="the extra docs is not installed")
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The site, built from the pages as they are."""
+    for package in ("zensical", "latex2mathml"):
+        pytest.importorskip(package, reason="the extra docs is not installed")
     from build_site import build
 
-    build(tmp_path / "site", tmp_path / "work")
-    built = {path.name for path in (tmp_path / "site").glob("*.html")}
+    folder = tmp_path_factory.mktemp("built")
+    build(folder / "site", folder / "work")
+    return folder / "site"
+
+
+def test_the_site_is_built_without_a_dead_link_or_another_host(site):
+    built = {path.name for path in site.glob("*.html")}
     assert built == {"404.html", *(place.replace(".md", ".html") for place in PLACES.values())}
-    assert "<math" in (tmp_path / "site/embedding.html").read_text(encoding="utf-8")
-    assert 'id="tripleshot.Predictor.predict"' in (tmp_path / "site/api.html").read_text(encoding="utf-8")
+    assert "<math" in (site / "embedding.html").read_text(encoding="utf-8")
+    assert 'id="tripleshot.Predictor.predict"' in (site / "api.html").read_text(encoding="utf-8")
+
+
+def test_a_site_that_is_opened_as_files_finds_what_is_searched_and_asks_no_other_host(site):
+    chromium = os.environ.get("TRIPLESHOT_CHROMIUM") or shutil.which("chromium")
+    if not chromium:
+        pytest.skip("no chromium: install Debian's package `chromium`, or set TRIPLESHOT_CHROMIUM to its path")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.get_by_role("button", name="Search").first.click()
+        page.get_by_role("combobox").fill("brier score")
+        page.get_by_role("option", name="How far to trust it").click()
+        page.wait_for_url("**/how-sure.html*#how-far-to-trust-it")
+        browser.close()
+    assert {url.partition(":")[0] for url in asked} <= {"file", "data", "blob"}

@@ -50,8 +50,9 @@ class Predictor:
 
     Examples:
         >>> import tripleshot as ts
-        >>> graph = ts.read_graph([("Baku", "capital of", "Azerbaijan"), ("Riga", "capital of", "Latvia")])
-        >>> answers = ts.Predictor(graph).predict("Baku", examples=[("Riga", "Latvia")], k=1)
+        >>> triples = [("Baku", "capital of", "Azerbaijan"), ("Riga", "capital of", "Latvia")]
+        >>> predictor = ts.Predictor(ts.read_graph(triples))
+        >>> answers = predictor.predict("Baku", examples=[("Riga", "Latvia")], k=1)
         >>> answers["Baku"][0].name
         'Azerbaijan'
 
