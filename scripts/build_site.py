@@ -20,7 +20,7 @@ from check_site import faults_of
 from site_pages import CONFIGURATION, DOCS, ROOT, moved_links, places_of_pages
 
 MATH = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SHIM = "https://unpkg.com/iframe-worker/shim"  # what zensical loads so that search works without a server
+SHIM = re.compile(r"https://[\w./-]*/iframe-worker/shim")  # what zensical loads so that search works without a server
 OWN_SHIM = "assets/worker.js"
 
 
@@ -47,7 +47,7 @@ def keep_to_this_host(site: Path) -> None:
     """Put our own script in place of the one that zensical loads from another host."""
     for page in site.rglob("*.html"):
         own = os.path.relpath(site / OWN_SHIM, page.parent)
-        page.write_text(page.read_text(encoding="utf-8").replace(SHIM, own), encoding="utf-8")
+        page.write_text(SHIM.sub(own, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def build(site: Path, work: Path) -> None:
