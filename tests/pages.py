@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 SINGLE = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "results" / "README.md")
 PAGES = (*SINGLE, *sorted((ROOT / "docs").glob("*.md")))
 FENCE = "```"
+MCP_SERVERS = "mcpServers"  # what assistants call the part of their configuration that lists what they start
 BLOCK = re.compile(rf'^{FENCE}(\w*)(?: title="([^"]+)")?\n(.*?)^{FENCE}$', re.MULTILINE | re.DOTALL)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 TARGETS = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -163,8 +164,11 @@ class Reader:
         self.output = printed
 
     def run_tripleshot(self, words: list[str]) -> None:
-        """Run a command of tripleshot in this process; one that fails is an error. A cluster is not asked."""
-        if "--cluster" in words:
+        """Run a command of tripleshot in this process; one that fails is an error.
+
+        A cluster is not asked, and nobody speaks with a server on standard input.
+        """
+        if "--cluster" in words or words[0] == "mcp":
             app.parse_args(words, print_error=False, exit_on_error=False)
             return
         before, sys.argv = sys.argv, ["tripleshot", *map(os.path.expanduser, self.shorten_command(words))]
@@ -218,9 +222,11 @@ class Reader:
         assert is_equal, f"shown:\n{shown}\nprinted:\n{self.output}"
 
     def compare_json(self, shown: str) -> None:
-        """Compare JSON, in which blanks mean nothing."""
+        """Compare JSON, in which blanks mean nothing; what an assistant is told is no output, but starts a command."""
+        if MCP_SERVERS in shown:
+            return check_assistant(shown)
         self.output = "".join(self.output.split())
-        self.compare("".join(shown.split()))
+        return self.compare("".join(shown.split()))
 
 
 def check_equation(text: str) -> None:
@@ -259,6 +265,16 @@ def check_torchrun(words: list[str]) -> None:
     module = words.index("-m")
     assert words[module + 1] == "tripleshot"
     app.parse_args(words[module + 2 :], print_error=False, exit_on_error=False)
+
+
+def check_assistant(text: str) -> None:
+    """Require that what an assistant is told to start, or where to ask, is a command of tripleshot or its address."""
+    for server in json.loads(text)[MCP_SERVERS].values():
+        if "command" in server:
+            assert server["command"] == "tripleshot"
+            app.parse_args(server["args"], print_error=False, exit_on_error=False)
+        else:
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", server["url"])
 
 
 def check_container(words: list[str]) -> None:

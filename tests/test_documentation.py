@@ -15,8 +15,8 @@ What would take long is made short:
 - `serve` takes a free port and runs until the page has been read; `curl` asks it.
 
 What installs or starts processes is checked and not run: `make` by its targets, `pip` by the extras of the package,
-`python` by the script, `torchrun` and `podman` by the arguments of the command that they start, `ray` and what asks a
-cluster by their own.
+`python` by the script, `torchrun`, `podman` and assistants by the arguments of the command that they start, `ray`,
+`mcp` and what asks a cluster by their own.
 """
 
 import logging

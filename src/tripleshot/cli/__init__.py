@@ -31,6 +31,7 @@ app.command("tripleshot.cli.compare:compare_command", name="compare", help="Comp
 app.command(data_app)
 app.command(evaluate_command, name="evaluate")
 app.command(methods_command, name="methods")
+app.command("tripleshot.server.mcp_command:mcp_command", name="mcp", help="Let an assistant ask, over MCP.")
 app.command("tripleshot.cli.paper:app", name="paper", help="Make the paper's tables and figures from our runs.")
 app.command("tripleshot.server.command:serve_command", name="serve", help="Answer over HTTP, with a web page.")
 app.command("tripleshot.cli.train:train_command", name="train", help="Train a method and keep the best weights.")

@@ -15,6 +15,7 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Query, Request, Response, Security
 from fastapi.security import HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
@@ -226,7 +227,7 @@ class Server(uvicorn.Server):
         task.add_done_callback(self.reloads.discard)
 
 
-def configure(app: FastAPI, limits: Limits, has_own_log: bool = False) -> uvicorn.Config:
+def configure(app: Starlette, limits: Limits, has_own_log: bool = False) -> uvicorn.Config:
     """Tell uvicorn how to serve an application: with our own connections, and with our own log if there is one."""
     return uvicorn.Config(
         app,
@@ -242,7 +243,7 @@ def configure(app: FastAPI, limits: Limits, has_own_log: bool = False) -> uvicor
 
 
 def serve(
-    app: FastAPI, opened: socket.socket, limits: Limits, announce: Callable[[str], None], has_own_log: bool = False
+    app: Starlette, opened: socket.socket, limits: Limits, announce: Callable[[str], None], has_own_log: bool = False
 ) -> None:
     """Serve; on SIGHUP, reload; on SIGTERM or Ctrl-C, finish the requests that have begun and return.
 

@@ -72,8 +72,7 @@ def serve_command(
     limits
         How much a request may ask for, and how many may wait.
     """
-    if token is not None and not token.strip():
-        raise InputError("the token is empty; give one, or none at all")
+    check_token(token)
     if token is None and not _is_loopback(host):
         logger.warning("%s can be reached by others, and there is no --token", host)
     with open_socket(host, port) as opened:
@@ -83,6 +82,12 @@ def serve_command(
             return serve(app, opened, limits, announce)
         with json_logging():
             return serve(app, opened, limits, lambda address: logger.info("running on %s", address), has_own_log=True)
+
+
+def check_token(token: str | None) -> None:
+    """Refuse a token that is given and says nothing."""
+    if token is not None and not token.strip():
+        raise InputError("the token is empty; give one, or none at all")
 
 
 def announce(address: str) -> None:

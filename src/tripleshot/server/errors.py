@@ -1,5 +1,6 @@
 """One shape for everything that can go wrong: `{"detail": "one clear sentence"}`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -14,6 +15,8 @@ from tripleshot.server.service import UnknownEntityError
 from tripleshot.server.workers import BusyError
 
 MAX_DETAIL = 500  # letters
+BUSY = "too many requests wait already; try again later"
+BROKEN = "something is wrong with the server; its log says what"
 MEANINGS = {
     400: "Names that are not known, or more than this server allows.",
     401: "The bearer token is missing or wrong.",
@@ -32,9 +35,25 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Make the answer to a request that failed; what UTF-8 cannot say becomes a question mark."""
-    shown = detail if len(detail) <= MAX_DETAIL else detail[:MAX_DETAIL] + "…"
-    return JSONResponse({"detail": shown.encode("utf-8", "replace").decode()}, status, headers)
+    """Make the answer to a request that failed."""
+    return JSONResponse({"detail": shown(detail)}, status, headers)
+
+
+def shown(detail: str) -> str:
+    """Return a sentence as it is sent: not too long, and what UTF-8 cannot say becomes a question mark."""
+    cut = detail if len(detail) <= MAX_DETAIL else detail[:MAX_DETAIL] + "…"
+    return cut.encode("utf-8", "replace").decode()
+
+
+def wrong_field(error: Mapping[str, Any], outer: int = 0) -> str:
+    """Return what pydantic says of a field in one line: where it is, and what is wrong with it.
+
+    Args:
+        error: one of those that pydantic lists.
+        outer: how many parts of its place are not the sender's.
+    """
+    place = ".".join(str(part) for part in error["loc"][outer:]) or "body"
+    return f"{place}: {error['msg']}"
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -48,18 +67,17 @@ def add_handlers(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         is_json = first["type"] != "json_invalid"
-        place = ".".join(str(part) for part in first["loc"][1:]) or "body"
-        return problem(422, f"{place}: {first['msg']}" if is_json else f"not JSON: {first['msg']}")
+        return problem(422, wrong_field(first, outer=1) if is_json else f"not JSON: {first['msg']}")
 
     def show_input(_: Request, error: Exception) -> Response:
         status = 404 if isinstance(error, UnknownEntityError) else 413 if isinstance(error, TooLargeError) else 400
         return problem(status, str(error))
 
     def show_busy(_: Request, error: Exception) -> Response:
-        return problem(503, "too many requests wait already; try again later", {"Retry-After": "1"})
+        return problem(503, BUSY, {"Retry-After": "1"})
 
     def show_anything(_: Request, error: Exception) -> Response:
-        return problem(500, "something is wrong with the server; its log says what")
+        return problem(500, BROKEN)
 
     app.add_exception_handler(HTTPException, show_http)
     app.add_exception_handler(RequestValidationError, show_validation)

@@ -67,7 +67,7 @@ class Service:
         self._check_count(f"{side}s", len(given), self.limits.max_heads)
         self._check_count("top", question.top, self.limits.max_top)
         chosen = self._chosen(question.candidates)
-        asked = [self._resolve(entity) for entity in given]
+        asked = [self.resolve(entity) for entity in given]
         understood = self._understand(question.examples, question.relation, side)
         pool = self._candidates(understood, chosen, len(asked), question.top)
         yield
@@ -81,7 +81,7 @@ class Service:
 
     def explain(self, request: schemas.ExplainRequest) -> Steps[schemas.ExplainResponse]:
         """Say what carried an answer."""
-        ends = self._resolve(request.head), self._resolve(request.tail)
+        ends = self.resolve(request.head), self.resolve(request.tail)
         understood = self._understand(request.examples, request.relation, request.asked)
         yield
         explanation = self.predictor.explain_for(understood, *ends)
@@ -103,6 +103,8 @@ class Service:
 
     def search(self, text: str, limit: int) -> schemas.FoundEntities:
         """Find entities by what was typed."""
+        self._check_letters(text)
+        self._check_count("limit", limit, self.limits.max_listed)
         return schemas.FoundEntities(
             entities=[
                 schemas.FoundEntity(
@@ -119,6 +121,7 @@ class Service:
 
     def neighbors(self, entity: int, limit: int) -> schemas.Neighbors:
         """List the first edges of an entity."""
+        self._check_count("limit", limit, self.limits.max_listed)
         if not 0 <= entity < self.graph.num_entities:
             raise UnknownEntityError(f"unknown entity #{entity}: ids go from 0 to {self.graph.num_entities - 1}")
         graph = self.graph
@@ -127,6 +130,11 @@ class Service:
         listed = [{"relation": relation_document(graph, r), "entity": entity_document(graph, e)} for r, e in edges]
         about = {"entity": entity_document(graph, entity), "degree": len(entities)}
         return schemas.Neighbors.model_validate({**about, "neighbors": listed})
+
+    def resolve(self, text: str | int) -> int:
+        """Return the id of an entity given by name, label or id."""
+        self._check_letters(text)
+        return self.index.resolve(text)
 
     def _check_count(self, what: str, count: int, limit: int) -> None:
         if count > limit:
@@ -164,17 +172,13 @@ class Service:
         if isinstance(text, str):
             self._check_count("letters of a name", len(text), self.limits.max_text)
 
-    def _resolve(self, text: str | int) -> int:
-        self._check_letters(text)
-        return self.index.resolve(text)
-
     def _understand(self, examples: Sequence[schemas.Pair] | None, relation: str | None, side: Side) -> Question:
         """Return what is asked in ids; nothing is indexed before it is known that it can be answered."""
         self._check_letters(relation)
         pairs = None
         if examples is not None:
             self._check_count("examples", len(examples), self.limits.max_examples)
-            pairs = [(self._resolve(pair.head), self._resolve(pair.tail)) for pair in examples]
+            pairs = [(self.resolve(pair.head), self.resolve(pair.tail)) for pair in examples]
         return self.predictor.question(pairs, relation, side, min(MAX_EXAMPLES, self.limits.max_examples))
 
     def _types(self, entity: int) -> list[str]:
