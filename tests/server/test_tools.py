@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from graphs import make_graph
 from server.conftest import EXAMPLES, QUESTION
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.steps import finish
@@ -11,7 +12,7 @@ from tripleshot.errors import InputError
 from tripleshot.graph.readers import read_graph
 from tripleshot.server import Limits
 from tripleshot.server.service import Service
-from tripleshot.server.tools import MAX_RELATIONS, TOOLS
+from tripleshot.server.tools import MAX_LISTED, TOOLS
 
 DEFAULTS = Limits()
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -39,10 +40,13 @@ def test_about_lists_the_most_frequent_relations_first():
     assert (about.num_entities, about.num_triples) == (4, 3)
 
 
-def test_about_lists_no_more_relations_than_can_be_read():
-    triples = [(f"a{number}", f"r{number}", f"b{number}") for number in range(MAX_RELATIONS + 5)]
-    about = call(Predictor(read_graph(triples), "evidence"), "about")
-    assert (len(about.relations), about.num_relations) == (MAX_RELATIONS, MAX_RELATIONS + 5)
+def test_about_lists_no_more_relations_and_types_than_can_be_read():
+    most = MAX_LISTED + 5
+    triples = [(f"a{number}", f"r{number}", f"b{number}") for number in range(most)]
+    graph = make_graph(triples, {name: f"type of {name}" for head, _, tail in triples for name in (head, tail)})
+    about = call(Predictor(graph, "evidence"), "about")
+    assert (len(about.relations), about.num_relations) == (MAX_LISTED, most)
+    assert (len(about.types), about.num_types) == (MAX_LISTED, 2 * most)
 
 
 def test_what_a_search_has_found_can_be_asked_about_by_its_name(predictor):

@@ -15,7 +15,7 @@ from tripleshot.answering.steps import Result, Steps, in_one_step
 from tripleshot.server import schemas
 from tripleshot.server.service import Service
 
-MAX_RELATIONS = 100  # that are listed, the most frequent first: an assistant reads all of them
+MAX_LISTED = 100  # relations, and types, of the graph: an assistant reads all of them
 
 Asked = TypeVar("Asked", bound=schemas.Request)
 Count = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
@@ -48,8 +48,9 @@ class CountedRelation(BaseModel):
 
 
 class AboutGraph(schemas.About):
-    """What is asked, and the relations that can be asked about by name, the most frequent first."""
+    """What is asked: the first of its types, and the relations that can be asked about by name, most frequent first."""
 
+    num_types: int
     relations: list[CountedRelation]
 
 
@@ -94,10 +95,12 @@ def describe_graph(service: Service, _: Nothing) -> Steps[AboutGraph]:
     yield
     graph = service.predictor.dataset.whole.graph  # whose relations can be asked about by name
     counts = graph.relation_counts()
-    most = np.argsort(-counts, kind="stable")[:MAX_RELATIONS].tolist()
+    most = np.argsort(-counts, kind="stable")[:MAX_LISTED].tolist()
     names = graph.relations
     listed = [{"name": names.name(r), "label": names.label(r), "num_triples": int(counts[r])} for r in most]
-    return AboutGraph.model_validate({**about, "relations": listed})
+    types = about["types"]
+    cut = {"types": types[:MAX_LISTED], "num_types": len(types), "relations": listed}
+    return AboutGraph.model_validate({**about, **cut})
 
 
 def find_entities(service: Service, request: Search) -> Steps[schemas.FoundEntities]:
