@@ -113,6 +113,12 @@ def test_a_run_that_is_gone_leaves_the_old_one_serving(trained, tmp_path):
     assert NOT_RELOADED in "".join(lines)
 
 
+def _take_terminal() -> None:
+    """Make standard input the terminal of this process, whose end it notices even if nohup started the tests."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 def test_a_server_whose_terminal_is_closed_ends(tmp_path):
     write_graph(tmp_path / "graph.csv", "Baku", "Riga")
     ours, theirs = os.openpty()
@@ -121,7 +127,7 @@ def test_a_server_whose_terminal_is_closed_ends(tmp_path):
         stdin=theirs,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=_take_terminal,
         text=True,
     )
     os.close(theirs)
