@@ -111,7 +111,7 @@ def read_sparql(
         counted = read_parts(endpoint, {RELATIONS: None}, replace(paging, max_triples=MAX_TRIPLES), None)
         relations = {row.subject: int(row.object) for table in counted for row in statements_of(table)}
         tables = read_parts(endpoint, {_of_relation(name): relations[name] for name in relations}, paging, progress, 1)
-    return read_statements(collectstatements_of(tables, endpoint.place, blank_nodes), endpoint.place, literals == "keep")
+    return read_statements(collect_statements(tables, endpoint.place, blank_nodes), endpoint.place, literals == "keep")
 
 
 def make_paging(page_size: int, is_sorted: bool, max_triples: int, files: PageFiles) -> Paging:
