@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from tripleshot.errors import FetchError, InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.columns import Picks, pick_columns
-from tripleshot.graph.readers.memory import read_names
-from tripleshot.graph.readers.sources import shorten
-from tripleshot.graph.readers.sparql import MAX_TRIPLES, Progress
+from tripleshot.graph.readers.memory import as_name, bounded, read_names
+from tripleshot.graph.readers.places import SCHEMES
+from tripleshot.graph.readers.sources import MAX_TRIPLES, Progress, shorten, split_address
 from tripleshot.graph.types import EntityTypes
 from tripleshot.web import InterruptedTransferError, with_retries
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 SHARED = (
     "MATCH (n) WHERE n[$name] IS NOT NULL WITH toString(n[$name]) AS name, count(*) AS nodes WHERE nodes > 1 "
     "RETURN name, nodes ORDER BY nodes DESC LIMIT 1"
@@ -114,7 +112,7 @@ def read_neo4j(
         answer = session.run(_timed(query or names.relationships, timeout), given)
         found = _Nodes(names, place)
         triples = found.triples(answer, pick_columns(list(answer.keys()), columns, place))
-        graph = read_names(_bounded(triples, max_triples, place, progress), place)
+        graph = read_names(bounded(triples, max_triples, place, progress), place)
         answer.consume()
         if query is not None:
             return found.with_types_and_labels(graph, types)
@@ -133,10 +131,8 @@ def read_neo4j(
 
 def _check_address(url: str) -> str:
     """Return the address as messages show it."""
-    parts = urlsplit(url)
-    if parts.username is not None or parts.password is not None:
-        raise InputError("an address with a password ends up in logs; give user and password apart from it")
-    if parts.scheme not in SCHEMES:
+    parts = split_address(url)
+    if SCHEMES.get(parts.scheme) != "neo4j":
         raise InputError(f"expected an address such as bolt://localhost:7687, found {shorten(url)!r}")
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -193,19 +189,6 @@ def _timed(query: str, timeout: float) -> Any:  # noqa: ANN401 (a type of the dr
     return neo4j.Query(query, timeout=timeout)
 
 
-def _bounded(
-    triples: Iterator[tuple[str, str, str]], max_triples: int, place: str, progress: Progress | None
-) -> Iterator[tuple[str, str, str]]:
-    num_triples = 0
-    for triple in islice(triples, max_triples):
-        yield triple
-        num_triples += 1
-        if progress is not None and num_triples % 1000 == 0:
-            progress(num_triples, None)
-    if num_triples == max_triples and next(triples, None) is not None:
-        warn(f"{place}: stopped at {num_triples:,} triples, as max_triples says; there are more")
-
-
 class _Nodes:
     """Rows of a query as names, and what its nodes have besides."""
 
@@ -222,9 +205,9 @@ class _Nodes:
 
     def name(self, value: Any, number: int) -> str:  # noqa: ANN401 (whatever a query returns)
         if not hasattr(value, "labels"):
-            return self.text(value, number)
+            return as_name(value, f"{self.place}: row {number}")
         own = value.get(self.names.name) if self.names.name else None
-        name = value.element_id if own is None else self.text(own, number)
+        name = value.element_id if own is None else as_name(own, f"{self.place}: row {number}")
         self.types[name] = sorted(value.labels)
         known_as = value.get(self.names.label) if self.names.label else None
         if isinstance(known_as, str):
@@ -232,13 +215,7 @@ class _Nodes:
         return name
 
     def relation(self, value: Any, number: int) -> str:  # noqa: ANN401 (whatever a query returns)
-        return value.type if hasattr(value, "start_node") else self.text(value, number)
-
-    def text(self, value: Any, number: int) -> str:  # noqa: ANN401 (whatever a query returns)
-        if not isinstance(value, str | int) or isinstance(value, bool):
-            found = shorten(repr(value))
-            raise InputError(f"{self.place}: row {number}: expected a name, a node or a relationship, found {found}")
-        return str(value)
+        return value.type if hasattr(value, "start_node") else as_name(value, f"{self.place}: row {number}")
 
     def with_types_and_labels(self, graph: KnowledgeGraph, types: bool) -> KnowledgeGraph:
         nodes = ((name, self.types[name], self.labels.get(name)) for name in self.types)

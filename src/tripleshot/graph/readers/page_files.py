@@ -1,6 +1,7 @@
 """Pages of a source that is read over the network, kept on disk: what has arrived is not asked for again."""
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,21 @@ from tripleshot.files.atomic import new_file, write_file
 from tripleshot.files.checksums import read_document, seal_document
 
 SOURCE = "source.json"
+
+
+def discard_pages(folder: Path) -> None:
+    """Remove the pages of an import, if there are any.
+
+    Raises:
+        InputError: the folder holds something else.
+    """
+    if folder.exists() and not (folder / SOURCE).is_file():
+        raise _something_else(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _something_else(folder: Path) -> InputError:
+    return InputError(f"{folder}: expected pages of an earlier import, found something else")
 
 
 class PageFiles:
@@ -31,6 +47,7 @@ class PageFiles:
         self.folder = folder
         self.num_fetched = 0
         self.num_kept = 0
+        self._document = b""  # to be written with the first page
         if folder is None:
             return
         document = seal_document(source)
@@ -39,8 +56,8 @@ class PageFiles:
                 raise InputError(f"{folder}: has pages of another source or query; remove it, or choose another folder")
         except FileNotFoundError:
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-                raise InputError(f"{folder}: expected pages of an earlier import, found something else") from None
-            write_file(folder / SOURCE, json.dumps(document, indent=1).encode())
+                raise _something_else(folder) from None
+            self._document = json.dumps(document, indent=1).encode()
 
     def page(self, part: int, number: int, fetch: Callable[[], pa.Table]) -> pa.Table:
         """Return a page, and keep it if it has to be fetched; one that cannot be read is fetched again.
@@ -61,6 +78,9 @@ class PageFiles:
         table = fetch()
         self.num_fetched += 1
         if path is not None:
+            if self._document:
+                write_file(path.with_name(SOURCE), self._document)
+                self._document = b""
             with new_file(path) as temporary:
                 pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
         return table

@@ -12,7 +12,7 @@ asked first: it tells when all have come, although some servers stop at a number
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -25,10 +25,9 @@ from tripleshot.errors import FetchError, InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.page_files import PageFiles
 from tripleshot.graph.readers.rdf import Statement, read_statements
-from tripleshot.graph.readers.sources import shorten
+from tripleshot.graph.readers.sources import MAX_TRIPLES, Progress, shorten, warn_stopped
 from tripleshot.graph.readers.sparql_client import COLUMNS, Endpoint, RequestLimits
 
-MAX_TRIPLES = 100_000_000
 PAGE_SIZE = 5_000
 BLANK = "_:"
 PROLOGUE = re.compile(r"(?:\s+|#[^\n]*(?:\n|$)|PREFIX\s+[^\s<]*\s*<[^<>]*>|BASE\s*<[^<>]*>)*", re.IGNORECASE)
@@ -37,8 +36,6 @@ NO_IRI = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
 RELATIONS = (
     "SELECT ?s ?p ?o WHERE { { SELECT (?x AS ?s) (COUNT(*) AS ?o) WHERE { ?a ?x ?b } GROUP BY ?x } BIND(?s AS ?p) }"
 )
-
-Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ def read_parts(
             if progress is not None:
                 progress(num_rows, total)
             if num_rows >= paging.max_triples and num_rows != total:
-                warn(f"{endpoint.place}: stopped at {num_rows:,} triples, as max_triples says; there may be more")
+                warn_stopped(endpoint.place, num_rows)
                 return
         if count is not None and num_rows - num_before < count:
             warn(f"{endpoint.place}: {num_rows - num_before:,} of {count:,} triples came for {shorten(query, 200)}")

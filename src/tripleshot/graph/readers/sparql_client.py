@@ -14,7 +14,7 @@ import pyoxigraph
 
 from tripleshot.errors import FetchError, InputError, warn
 from tripleshot.graph.readers.rdf import Statement, statement_of
-from tripleshot.graph.readers.sources import reason, shorten
+from tripleshot.graph.readers.sources import reason, shorten, split_address
 from tripleshot.web import (
     InterruptedTransferError,
     Response,
@@ -73,14 +73,8 @@ class Endpoint:
     limits: RequestLimits = RequestLimits()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
-        try:
-            parts = urlsplit(self.url)
-            has_host = bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            raise InputError("the address of an endpoint has a broken host or port") from None
-        if parts.username is not None or parts.password is not None:
-            raise InputError("an address with a password ends up in logs; give user and password apart from it")
-        if parts.scheme not in ("http", "https") or not has_host:
+        parts = split_address(self.url)
+        if parts.scheme not in ("http", "https"):
             raise InputError(f"expected the http address of a SPARQL endpoint, found {shorten(self.url)!r}")
         for name, value in {**self.headers, "contact": self.contact or ""}.items():
             if not name.isascii() or not (name + value).isprintable() or not value.isascii():

@@ -10,12 +10,10 @@ from tripleshot.errors import InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.memory import read_names
 from tripleshot.graph.readers.page_files import PageFiles
-from tripleshot.graph.readers.sources import shorten
+from tripleshot.graph.readers.sources import MAX_TRIPLES, Progress, shorten
 from tripleshot.graph.readers.sparql import (
-    MAX_TRIPLES,
     PAGE_SIZE,
     Paging,
-    Progress,
     fetch_page,
     make_paging,
     read_parts,
