@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -27,12 +27,14 @@ class Fault:
         headers: in addition.
         cut: bytes of the body after which the connection drops, or None.
         body: sent in place of the right one, or None.
+        pause: seconds before the answer.
     """
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
     body: bytes | None = None
+    pause: float = 0.0
 
 
 class SparqlServer(ThreadingHTTPServer):
@@ -49,6 +51,7 @@ class SparqlServer(ThreadingHTTPServer):
         self.required: dict[str, str] = {}  # headers without which the answer is 401
         self.max_rows = 0  # the server stops there without a word, as some do; 0 is no limit
         self.lock = Lock()
+        self.hurry = Event()  # set at the end, for answers that pause
 
     @property
     def url(self) -> str:
@@ -90,6 +93,7 @@ class Handler(BaseHTTPRequestHandler):
             server.queries.append((fields.get("query") or fields.get("update") or [""])[0])
             server.headers.append(headers)
         fault = server.faults.get(number, Fault())
+        server.hurry.wait(fault.pause)
         if any(headers.get(name.lower()) != value for name, value in server.required.items()):
             self.send(Fault(401), "text/plain", b"who are you?")
         elif fault.status != 200 or fault.body is not None:
@@ -105,7 +109,8 @@ class Handler(BaseHTTPRequestHandler):
         if "update" in fields:
             server.store.update(fields["update"][0])
             return "text/plain", b""
-        graphs = [ox.NamedNode(name) for name in fields.get("default-graph-uri", [])]
+        graphs: list[ox.NamedNode | ox.BlankNode | ox.DefaultGraph] = []
+        graphs += [ox.NamedNode(name) for name in fields.get("default-graph-uri", [])]
         found = server.store.query(fields["query"][0], default_graph=graphs or None)
         if isinstance(found, ox.QueryTriples):
             return N_TRIPLES, found.serialize(format=ox.RdfFormat.N_TRIPLES) or b""
@@ -135,4 +140,5 @@ def sparql_server(turtle: str = "", store: ox.Store | None = None) -> Iterator[S
         try:
             yield server
         finally:
+            server.hurry.set()
             server.shutdown()

@@ -1,6 +1,7 @@
 """`tripleshot data import`: a graph from a server, a database or files, as one file that every command reads."""
 
 import os
+import shlex
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Sequence
@@ -166,8 +167,8 @@ def import_command(
             write_graph(graph, out, overwrite=True)
             discard_pages(pages)
     console.print(f"{graph!r} written to {out}", markup=False, soft_wrap=True)
-    relation = graph.relations.name(0)
-    hint(f"try: tripleshot ask {out} --relation {relation!r} --head {graph.entities.name(int(graph.head_ids[0]))!r}")
+    relation, head = graph.relations.name(0), graph.entities.name(int(graph.head_ids[0]))
+    hint(shlex.join(["try:", "tripleshot", "ask", str(out), "--relation", relation, "--head", head]))
 
 
 def _kind(source: str, options: ImportOptions) -> str:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, LiteralString, TypeVar, cast
 
 import numpy as np
 
@@ -118,7 +118,7 @@ def read_neo4j(
             return found.with_types_and_labels(graph, types)
         if name is not None:
             _warn_of_shared_names(session, names, place)
-        return _with_types_and_labels(graph, _all_nodes(session, names), types) if types or label else graph
+        return _with_types_and_labels(graph, _all_nodes(session, names, timeout), types) if types or label else graph
 
     with _connect(url, user, password, place, min(timeout, 30.0)) as driver:
 
@@ -186,7 +186,7 @@ def _one_line(error: Exception) -> str:
 def _timed(query: str, timeout: float) -> Any:  # noqa: ANN401 (a type of the driver, which need not be there)
     import neo4j
 
-    return neo4j.Query(query, timeout=timeout)
+    return neo4j.Query(cast("LiteralString", query), timeout=timeout)
 
 
 class _Nodes:
@@ -222,8 +222,8 @@ class _Nodes:
         return _with_types_and_labels(graph, nodes, types)
 
 
-def _all_nodes(session: "Session", names: Names) -> Iterator[tuple[str, list[str], str | None]]:
-    for row in session.run(names.nodes, names.parameters):
+def _all_nodes(session: "Session", names: Names, timeout: float) -> Iterator[tuple[str, list[str], str | None]]:
+    for row in session.run(_timed(names.nodes, timeout), names.parameters):
         yield row["name"], row["types"], row["label"]
 
 

@@ -121,7 +121,9 @@ def read_hetero_data(data: Any, names: Mapping[str, Sequence[str]] | None = None
 def _node_names(kind: str, ids: np.ndarray, names: Mapping[str, Sequence[str]]) -> pa.Array:
     if kind not in names:
         numbers = pa.array(ids.astype(np.int64)).cast(pa.large_string())
-        return pc.binary_join_element_wise(pa.scalar(f"{kind}:", pa.large_string()), numbers, pa.scalar("", pa.large_string()))
+        return pc.binary_join_element_wise(
+            pa.scalar(f"{kind}:", pa.large_string()), numbers, pa.scalar("", pa.large_string())
+        )
     given = names[kind]
     if len(ids) and (ids.min() < 0 or ids.max() >= len(given)):
         raise InputError(f"HeteroData: node type {kind!r} has {len(given):,} names, and an edge of node {ids.max():,}")

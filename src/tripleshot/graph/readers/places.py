@@ -14,7 +14,12 @@ WIKIDATA = "wikidata:"
 SCHEMES: dict[str, Place] = {
     "http": "sparql",
     "https": "sparql",
-    **dict.fromkeys(("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc"), "neo4j"),
+    "bolt": "neo4j",
+    "bolt+s": "neo4j",
+    "bolt+ssc": "neo4j",
+    "neo4j": "neo4j",
+    "neo4j+s": "neo4j",
+    "neo4j+ssc": "neo4j",
 }
 FILES = (*FORMATS, *COMPRESSIONS, ".tsv", ".csv", ".txt", ".parquet")
 

@@ -48,8 +48,8 @@ def split_address(url: str) -> SplitResult:
         parts = urlsplit(url)
         is_whole = bool(parts.hostname) and parts.port != 0
     except ValueError:
-        is_whole = False
-    if not is_whole:
+        parts, is_whole = None, False
+    if parts is None or not is_whole:
         raise InputError("the address of a server has no host, or a broken port")
     if parts.username is not None or parts.password is not None:
         raise InputError("an address with a user or a password ends up in logs; give them apart from it")

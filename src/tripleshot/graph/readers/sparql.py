@@ -24,7 +24,7 @@ import pyoxigraph
 from tripleshot.errors import FetchError, InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.page_files import PageFiles
-from tripleshot.graph.readers.rdf import Statement, read_statements
+from tripleshot.graph.readers.rdf import LABELS, Statement, read_statements
 from tripleshot.graph.readers.sources import MAX_TRIPLES, Progress, shorten, warn_stopped
 from tripleshot.graph.readers.sparql_client import COLUMNS, Endpoint, RequestLimits
 
@@ -106,8 +106,7 @@ def read_sparql(
         tables = read_parts(endpoint, {query: None}, paging, progress)
     else:
         counted = read_parts(endpoint, {RELATIONS: None}, replace(paging, max_triples=MAX_TRIPLES), None)
-        relations = {row.subject: int(row.object) for table in counted for row in statements_of(table)}
-        tables = read_parts(endpoint, {_of_relation(name): relations[name] for name in relations}, paging, progress, 1)
+        tables = read_parts(endpoint, _parts_of_relations(counted, endpoint.place), paging, progress, first=1)
     return read_statements(collect_statements(tables, endpoint.place, blank_nodes), endpoint.place, literals == "keep")
 
 
@@ -158,9 +157,7 @@ def read_parts(
             warn(f"{endpoint.place}: {num_rows - num_before:,} of {count:,} triples came for {shorten(query, 200)}")
 
 
-def _read_pages(
-    endpoint: Endpoint, query: str, count: int | None, paging: Paging, part: int
-) -> Iterator[pa.Table]:
+def _read_pages(endpoint: Endpoint, query: str, count: int | None, paging: Paging, part: int) -> Iterator[pa.Table]:
     """Yield the pages of one query: until one is empty, or as many rows have come as there are."""
     key, offset, num_rows, number = "", 0, 0, 0
     before = None
@@ -213,7 +210,9 @@ def collect_statements(
             names = [row.subject] if row.language is not None else [row.subject, row.object]
             if blank_nodes == "page" and any(name.startswith(BLANK) for name in names):
                 num_blank += 1
-                own = [name.replace(BLANK, f"{BLANK}{number}-", 1) if name.startswith(BLANK) else name for name in names]
+                own = [
+                    name.replace(BLANK, f"{BLANK}{number}-", 1) if name.startswith(BLANK) else name for name in names
+                ]
                 row = row._replace(**dict(zip(("subject", "object"), own, strict=False)))
             yield row
     if num_blank:
@@ -226,6 +225,15 @@ def collect_statements(
 def statements_of(table: pa.Table) -> Iterator[Statement]:
     """Yield the rows of a page."""
     return map(Statement, *(table[name].to_pylist() for name in COLUMNS))
+
+
+def _parts_of_relations(counted: Iterable[pa.Table], place: str) -> dict[str, int | None]:
+    """Return a query for each relation with the number of its triples; labels come last, and never in place of all."""
+    rows = [row for table in counted for row in statements_of(table)]
+    for row in rows:
+        if not (row.object.isascii() and row.object.isdigit()):
+            raise InputError(f"{place}: expected the number of triples of {row.subject}, found {shorten(row.object)!r}")
+    return {_of_relation(row.subject): int(row.object) for row in sorted(rows, key=lambda row: row.subject in LABELS)}
 
 
 def _of_relation(name: str) -> str:

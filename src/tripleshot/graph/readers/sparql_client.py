@@ -70,7 +70,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     graph: str | None = None
     contact: str | None = None
-    limits: RequestLimits = RequestLimits()  # noqa: RUF009 (frozen)
+    limits: RequestLimits = RequestLimits()
 
     def __post_init__(self) -> None:
         parts = split_address(self.url)
@@ -148,10 +148,12 @@ class Endpoint:
         except InterruptedTransferError:
             said = ""
         advice = {401: "; the user, the password or the header is wrong or missing", 403: "; it lets others in"}
-        moved = f" to {shorten(response.headers.get('Location', ''), 200)}" if response.status in range(300, 400) else ""
+        moved = (
+            f" to {shorten(response.headers.get('Location', ''), 200)}" if response.status in range(300, 400) else ""
+        )
         lines = [] if "<html" in said.lower() else said.split("\n")
         reasons = next((f": {shorten(line.strip(), 300)}" for line in lines if line.strip()), "")
-        text = f"{self.place} answered {status_of(response)}{moved}{advice.get(response.status, '')}{reasons}"
+        text = f"{self.place} answered {status_of(response)}{moved}{advice.get(response.status or 0, '')}{reasons}"
         return self._without_secrets(text)
 
     def _without_secrets(self, text: str) -> str:

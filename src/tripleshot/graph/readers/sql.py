@@ -66,7 +66,7 @@ def _kind(path: Path) -> str:
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    """Open a file for reading only."""
+    """Open a file for reading only; DuckDB fetches no extension for it from anywhere."""
     kind = "" if is_directory(path) else _kind(path)
     if kind == "sqlite":
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
@@ -76,7 +76,7 @@ def _open(path: Path) -> Iterator[Any]:
         import duckdb
     except ModuleNotFoundError:
         raise InputError(f"{path}: SQL over this file needs DuckDB: pip install 'tripleshot[duckdb]'") from None
-    settings = {"autoinstall_known_extensions": "false"}  # nothing is fetched from anywhere without a word
+    settings: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": False}
     if kind == "duckdb":
         with duckdb.connect(str(path), read_only=True, config=settings) as connection:
             yield connection
