@@ -31,9 +31,7 @@ def rows(*triples):
     def term(name):
         return {"type": "literal", "value": name[1:]} if name.startswith('"') else {"type": "uri", "value": name}
 
-    bindings = [
-        {key: term(name) for key, name in zip("spo", triple, strict=True) if name != "?"} for triple in triples
-    ]
+    bindings = [{key: term(name) for key, name in zip("spo", triple, strict=True) if name != "?"} for triple in triples]
     return json.dumps({"head": {"vars": ["s", "p", "o"]}, "results": {"bindings": bindings}}).encode()
 
 
