@@ -47,6 +47,7 @@ def test_an_import_that_was_killed_goes_on_where_it_was(run, server, tmp_path):
     process = subprocess.Popen([sys.executable, "-m", "tripleshot", *words], env={**os.environ, "COLUMNS": "200"})
     while len(server.queries) < 7 and process.poll() is None:
         time.sleep(0.01)
+    assert process.poll() is None
     process.kill()
     process.wait()
     asked = set(server.queries[:6])

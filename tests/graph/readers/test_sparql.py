@@ -11,9 +11,9 @@ from tripleshot.graph.readers.sparql_client import RequestLimits
 
 QUICK = RequestLimits(wait=0)
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-TRIPLES = [(f"urn:{i}", f"urn:r{i % 3}", f"urn:{(i * 7 + 3) % 20}") for i in range(20)]
-TRIPLES += [("urn:hub", "urn:r1", f"urn:leaf{i}") for i in range(12)]
-LABELS = {f"urn:{i}": f"number {i}" for i in range(20)}
+TRIPLES = [(f"urn:{i}", f"urn:r{i % 3}", f"urn:{(i * 7 + 3) % 12}") for i in range(12)]
+TRIPLES += [("urn:hub", "urn:r1", f"urn:leaf{i}") for i in range(7)]
+LABELS = {f"urn:{i}": f"number {i}" for i in range(12)}
 TURTLE = "".join(f"<{head}> <{relation}> <{tail}> .\n" for head, relation, tail in TRIPLES)
 TURTLE += "".join(f'<{name}> <{LABEL}> "{label}"@en .\n' for name, label in LABELS.items())
 ALL = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
@@ -41,9 +41,18 @@ def error_of(url, query=None, kind=FetchError, **options):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("query", [None, ALL, f"# all\nPREFIX r: <urn:r>\n{ALL} # of it"])
-@pytest.mark.parametrize("page_size", [1, 5, 5000])
-@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize(
+    ("query", "page_size", "is_sorted"),
+    [
+        (None, 1, True),
+        (ALL, 1, True),
+        (f"# all\nPREFIX r: <urn:r>\n{ALL} # of it", 5, True),
+        (None, 4, False),
+        (ALL, 4, False),
+        (None, 5000, True),
+        (ALL, 5000, True),
+    ],
+)
 def test_pages_of_any_size_make_the_same_graph(server, query, page_size, is_sorted):
     graph = read_sparql(server.url, query, page_size=page_size, is_sorted=is_sorted, limits=QUICK)
     assert sorted(named(graph)) == sorted(TRIPLES)
@@ -144,9 +153,8 @@ def test_hostile_names_are_names_and_no_part_of_a_query(server, name):
     answers = [rows((name, name, '"2')), rows(), rows((name, name, name)), rows((name, name, "urn:b"))]
     server.faults = {number: Fault(body=body) for number, body in enumerate(answers)}
     assert named(read_sparql(server.url, limits=QUICK)) == [(name, name, name), (name, name, "urn:b")]
-    server.faults = {}
-    for query in server.queries[:4]:
-        read_sparql(server.url, f"SELECT * WHERE {{ {{ {query} }} UNION {{ ?s ?p ?o }} }}", limits=QUICK)
+    for query in server.queries:
+        server.store.query(query)  # which is a SyntaxError for what is no SPARQL
     server.faults = {len(server.queries): Fault(body=rows((name, "urn:r", "urn:b")))}
     before = len(server.queries)
     found = named(read_sparql(server.url, ALL, limits=QUICK))
@@ -209,7 +217,7 @@ def test_a_number_of_triples_that_is_none_is_refused(server):
 
 def test_relations_that_lose_triples_meanwhile_are_named(server):
     server.faults = {0: Fault(body=rows(("urn:r1", "urn:r1", '"99'))), 1: Fault(body=rows())}
-    with pytest.warns(InputWarning, match=r"19 of 99 triples came for SELECT \?s \(<urn:r1>"):
+    with pytest.warns(InputWarning, match=r"11 of 99 triples came for SELECT \?s \(<urn:r1>"):
         read_sparql(server.url, limits=QUICK)
 
 

@@ -17,9 +17,10 @@ OVER_FILES = QUERY.replace("people", "data").replace("age", "CAST(age AS INTEGER
 TRIPLES = [("Ada", "lives in", "London"), ("Bob", "lives in", "Paris")]
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
     """The same table as SQLite, DuckDB, CSV, Parquet and a folder of Parquet files."""
+    tmp_path = tmp_path_factory.mktemp("tables")
     connection = sqlite3.connect(tmp_path / "people.db")
     connection.execute("CREATE TABLE people (person, city, age)")
     connection.executemany("INSERT INTO people VALUES (?, ?, ?)", ROWS)

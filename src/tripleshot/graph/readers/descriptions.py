@@ -84,7 +84,7 @@ def _as_text(column: Any) -> Any:  # noqa: ANN401 (an array, or a column of chun
 def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def _is_texts(kind: pa.DataType) -> bool:

@@ -158,7 +158,7 @@ class Endpoint:
 
     def _without_secrets(self, text: str) -> str:
         for value in self.headers.values():
-            for secret in {value, *value.split()}:
+            for secret in (value, *value.split()):
                 text = text.replace(secret, "***") if len(secret) > 3 else text
         return text
 
