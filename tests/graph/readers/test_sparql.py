@@ -153,13 +153,9 @@ def test_hostile_names_are_names_and_no_part_of_a_query(server, name):
     answers = [rows((name, name, '"2')), rows(), rows((name, name, name)), rows((name, name, "urn:b"))]
     server.faults = {number: Fault(body=body) for number, body in enumerate(answers)}
     assert named(read_sparql(server.url, limits=QUICK)) == [(name, name, name), (name, name, "urn:b")]
+    assert len(server.queries) == 4
     for query in server.queries:
         server.store.query(query)  # which is a SyntaxError for what is no SPARQL
-    server.faults = {len(server.queries): Fault(body=rows((name, "urn:r", "urn:b")))}
-    before = len(server.queries)
-    found = named(read_sparql(server.url, ALL, limits=QUICK))
-    assert found[0] == (name, "urn:r", "urn:b")
-    assert len(server.queries) > before + 1  # the next page begins at the name, and the server could read it
 
 
 @pytest.mark.parametrize(
