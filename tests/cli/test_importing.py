@@ -109,7 +109,9 @@ def test_a_graph_database_becomes_a_file_with_types(run, monkeypatch, tmp_path):
         words = ["data", "import", server.url, "graph.parquet", "--user", "neo4j", "--name-property", "name"]
         assert run(*words)[0] == 0
         assert "--resume: a graph database" in run(*words, "--resume")[2]
-    assert read_graph(tmp_path / "graph.parquet").types.names == ("Person",)
+    types = read_graph(tmp_path / "graph.parquet").types
+    assert types is not None
+    assert types.names == ("Person",)
 
 
 def test_tables_and_files_become_a_file(run, tmp_path):

@@ -22,6 +22,7 @@ def test_a_graph_comes_back_with_labels_and_types(tmp_path, monkeypatch, rows_at
     ids = {name: found.entities.id(name) for name in ("a", "b", "c")}
     assert [found.entities.label(entity) for entity in ids.values()] == ["Ada", "b", "c"]
     assert [found.relations.label(found.relations.id(name)) for name in ("r", "s")] == ["r", "sees"]
+    assert found.types is not None
     kinds = {name: [found.types.names[kind] for kind in found.types.of(np.array([ids[name]]))] for name in ids}
     assert kinds == {"a": ["person"], "b": [], "c": ["city"]}
 

@@ -24,6 +24,7 @@ def test_frames_have_labels_and_types_beside_their_triples(frame):
     assert named(graph) == [("a", "r", "b"), ("b", "r", "c")]
     assert [graph.entities.label(entity) for entity in range(3)] == ["Ada", "Bob", "c"]
     assert graph.relations.label(0) == "relates to"
+    assert graph.types is not None
     assert sorted(graph.types.names) == ["person", "poet"]
     assert graph.types.offsets.tolist() == [0, 2, 3, 3]
 

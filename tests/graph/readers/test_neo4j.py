@@ -1,5 +1,6 @@
 import logging
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,8 +30,9 @@ def server():
 
 
 def error_of(server, *arguments, kind=InputError, **options):
+    given: dict[str, Any] = {**LOGIN, "wait": 0, **options}
     with pytest.raises(kind) as caught:
-        read_neo4j(server if isinstance(server, str) else server.url, *arguments, **{**LOGIN, "wait": 0, **options})
+        read_neo4j(server if isinstance(server, str) else server.url, *arguments, **given)
     assert "secret" not in str(caught.value)
     return str(caught.value)
 

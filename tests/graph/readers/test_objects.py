@@ -1,4 +1,5 @@
 from types import SimpleNamespace
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -27,7 +28,7 @@ EDGES = {("author", "writes", "paper"): [[0, 1], [0, 0]], ("paper", "cites", "pa
 
 
 def test_edges_of_networkx_are_named_by_attribute_or_key():
-    graph = nx.MultiDiGraph()
+    graph: Any = nx.MultiDiGraph()
     graph.add_node("a", label="Ada", type="person")
     graph.add_node("lonely", type="person")
     graph.add_edge("a", "b", key="knows")
@@ -36,6 +37,7 @@ def test_edges_of_networkx_are_named_by_attribute_or_key():
     found = read_graph(graph)
     assert named(found) == [("a", "knows", "b"), ("a", "likes", "b"), ("b", "since", "7")]
     assert found.entities.label(0) == "Ada"
+    assert found.types is not None
     assert [found.types.names[kind] for kind in found.types.of(np.array([0, 1, 2]))] == ["person"]
     simple = nx.DiGraph([("a", "b", {"kind": "r", "type": "s"})])
     assert named(read_graph(simple)) == [("a", "s", "b")]
@@ -68,6 +70,7 @@ def test_edge_types_are_relations_and_node_types_are_types():
         ("author:1", "writes", "paper:0"),
         ("paper:0", "cites", "paper:2"),
     ]
+    assert graph.types is not None
     papers = graph.types.members(np.array([graph.types.ids["paper"]]))
     assert {graph.entities.name(entity) for entity in papers} == {"paper:0", "paper:2"}
 

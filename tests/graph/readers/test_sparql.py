@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -36,8 +37,9 @@ def rows(*triples):
 
 
 def error_of(url, query=None, kind=FetchError, **options):
+    given: dict[str, Any] = {"limits": QUICK, **options}
     with pytest.raises(kind) as caught:
-        read_sparql(url, query, **{"limits": QUICK, **options})
+        read_sparql(url, query, **given)
     return str(caught.value)
 
 
