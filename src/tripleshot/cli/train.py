@@ -116,7 +116,7 @@ def _train_on_several(
     device: str,
 ) -> None:
     """Train the network of evidence-net on several graphs together."""
-    from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
+    from tripleshot.methods.evidence.settings import EvidenceNetSettings
     from tripleshot.training.mixture import train_mixture
 
     if method != "evidence-net":

@@ -14,8 +14,9 @@ from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import Calibration, Question, ask_valid, fit_calibration, save_calibration
 from tripleshot.evaluation.results import command, commit
-from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.graph_mixture import THINNED, GraphMixture
+from tripleshot.methods.evidence.settings import EvidenceNetSettings
 from tripleshot.methods.protocol import Scorer
 from tripleshot.methods.trainable import TrainedWeights
 from tripleshot.training.budget import Stopwatch
