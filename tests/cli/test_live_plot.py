@@ -1,4 +1,5 @@
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -11,7 +12,13 @@ FALLING = [(100, 3.0), (200, 2.0), (300, 1.0)]
 
 
 def console(width=100, height=30, **about):
-    return Console(file=StringIO(), width=width, height=height, **{"force_terminal": True, **about})
+    settings: dict[str, Any] = {"force_terminal": True, **about}
+    return Console(file=StringIO(), width=width, height=height, **settings)
+
+
+def written(shown):
+    assert isinstance(shown.file, StringIO)
+    return shown.file.getvalue()
 
 
 def test_a_plot_falls_from_the_upper_left_to_the_lower_right():
@@ -54,16 +61,16 @@ def test_plots_stand_above_the_line_of_a_training_and_grow():
         display = TrainingDisplay(progress, progress.plot)
         display(TrainingUpdate("episodes", 500, 1, {"fit": 3.0}, -1.0, 1.0, 0.0))
         progress.refresh()
-        assert "loss of" not in shown.file.getvalue()
+        assert "loss of" not in written(shown)
         points = tuple(CurvePoint("episodes", step, {"fit": value}) for step, value in FALLING)
         display(TrainingUpdate("episodes", 500, 300, {"fit": 1.0}, -1.0, 1.0, 0.0, points))
         progress.refresh()
-        assert "loss of episodes 1.000" in shown.file.getvalue()
-        assert "valid MRR" not in shown.file.getvalue()
+        assert "loss of episodes 1.000" in written(shown)
+        assert "valid MRR" not in written(shown)
         points = (CurvePoint("episodes", 300, {}, 0.4),)
         display(TrainingUpdate("episodes", 500, 301, {"fit": 1.0}, 0.4, 1.0, 0.0, points))
         progress.refresh()
-    assert "valid MRR 0.400" in shown.file.getvalue()
+    assert "valid MRR 0.400" in written(shown)
 
 
 def test_without_a_terminal_nothing_is_drawn_unless_it_is_asked_for(capsys):

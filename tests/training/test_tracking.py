@@ -207,6 +207,7 @@ def test_a_damaged_name_of_a_run_is_replaced(tmp_path, monkeypatch, content):
     monkeypatch.setitem(sys.modules, "wandb", fake)
     (tmp_path / WANDB_ID).write_text(content)
     with following("wandb:capitals", folder=tmp_path) as callback:
+        assert callback is not None
         callback(TrainingUpdate("first", 10, 1, {}, -1.0, 0.0, 0.0, (CurvePoint("first", 1, {"fit": 1.0}),)))
     assert fake.runs[0].about["id"] == json.loads((tmp_path / WANDB_ID).read_text())["id"]
     assert len(fake.runs[0].about["id"]) == 8
@@ -234,6 +235,7 @@ def test_other_callbacks_are_told_too_and_without_trackers_they_are_told_directl
     with following(None, told.append) as callback:
         assert callback == told.append
     with following(recorder, told.append) as callback:
+        assert callback is not None
         callback(TrainingUpdate("first", 10, 1, {}, -1.0, 0.0, 0.0))
     assert (len(told), recorder.told) == (1, [])
 
