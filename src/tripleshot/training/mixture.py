@@ -22,7 +22,7 @@ from tripleshot.methods.trainable import TrainedWeights
 from tripleshot.training.budget import Stopwatch
 from tripleshot.training.fit import VALID_SEED, only_writer, restored_after_failure, run_stages
 from tripleshot.training.runs import CONFIG, RunConfig, load_config, load_start, save_config
-from tripleshot.training.trainer import TrainingCallback
+from tripleshot.training.updates import TrainingCallback
 
 CALIBRATED_SHOTS = (1, 2, 3, 5, 10)
 CALIBRATION_SCORES = 100_000  # of one dataset and number of examples
