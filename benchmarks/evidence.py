@@ -29,7 +29,8 @@ from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.evaluation.protocol import evaluate, sample_queries
 from tripleshot.evaluation.results import write_json
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
-from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
+from tripleshot.methods.evidence.settings import EvidenceNetSettings
 
 NUM_ENTITIES, NUM_TRIPLES, NUM_RELATIONS, SELF_LOOPS = 14_500, 300_000, 237, 0.01  # of FB15k-237
 SIZES = (0.1, 1.0, 10.0)  # of the random graph, at the same density

@@ -53,7 +53,8 @@ from tripleshot.methods.rscl.pretraining import mask
 from tripleshot.methods.rscl.settings import RSCLSettings, paper
 from tripleshot.methods.rscl.tokens import NUM_SPECIAL
 from tripleshot.training.checkpoints import TrainingProgress
-from tripleshot.training.trainer import Trainer, TrainerOptions, TrainingUpdate
+from tripleshot.training.trainer import Trainer, TrainerOptions
+from tripleshot.training.updates import TrainingUpdate
 
 WATCHED = 3  # steps of each side under the profiler
 NUM_TOKENS = 17_000  # about as many as a step has, for the rates of its matrix products

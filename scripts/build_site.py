@@ -17,7 +17,7 @@ from pathlib import Path
 from latex2mathml.converter import convert
 
 from check_site import faults_of
-from site_pages import CONFIGURATION, DOCS, ROOT, moved_links, places_of_pages
+from site_pages import CONFIGURATION, DOCS, ROOT, moved_links, places_of_pages, text_of
 
 MATH = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHIM = re.compile(r"https://[\w./-]*/iframe-worker/shim")  # what zensical loads so that search works without a server
@@ -33,12 +33,12 @@ def copy_pages(folder: Path) -> None:
     """Write what the site is built from."""
     shutil.rmtree(folder, ignore_errors=True)
     pages = folder / "pages"
-    shutil.copytree(DOCS, pages, ignore=shutil.ignore_patterns("*.md"))
+    shutil.copytree(DOCS, pages, ignore=shutil.ignore_patterns("*.md", "notebooks"))
     shutil.copy(CONFIGURATION, folder)
     (folder / "src").symlink_to(ROOT / "src")
     places = places_of_pages()
     for page, name in places.items():
-        text = with_drawn_equations(moved_links(page.read_text(encoding="utf-8"), page, places))
+        text = with_drawn_equations(moved_links(text_of(page), page, places))
         (pages / name).parent.mkdir(parents=True, exist_ok=True)
         (pages / name).write_text(text, encoding="utf-8")
 

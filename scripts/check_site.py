@@ -25,7 +25,7 @@ class Page(HTMLParser):
         for name, value in attrs:
             if name in ("id", "name") and value:
                 self.anchors.add(value)
-            if (tag, name) in LOADED and value:
+            if (tag, name) in LOADED and value and not value.startswith("data:image/"):
                 self.loaded.append(value)
             if (tag, name) == ("a", "href") and value:
                 self.links.append(value)

@@ -25,7 +25,7 @@ from tripleshot.methods import METHODS, create_method
 from tripleshot.methods.protocol import Method
 from tripleshot.training.fit import fit, train_run
 from tripleshot.training.runs import load_run
-from tripleshot.training.trainer import TrainingUpdate
+from tripleshot.training.updates import TrainingUpdate
 
 SHOTS, NUM_QUERIES, NUM_CANDIDATES = 3, 3, 200
 MATCHING = {"width": 16, "max_neighbors": 4, "batch_size": 16, "steps": 20, "validate_every": 10}

@@ -23,7 +23,8 @@ from tripleshot.evaluation.graph_calibration import ask_own_relations, calibrate
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.evaluation.results import EvaluationSpec, describe, write_json_lines
 from tripleshot.methods import create_method
-from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings, universal
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
+from tripleshot.methods.evidence.settings import EvidenceNetSettings, universal
 from tripleshot.training.fit import train_run
 from tripleshot.training.log import LOG, steps_of
 from tripleshot.training.mixture import ask_tasks, train_mixture
@@ -44,7 +45,7 @@ def main(
     runs: Path,
     out: Path,
     *,
-    steps: int = 3000,
+    steps: int = 2000,
     target_steps: int = 3000,
     seeds: int = 2,
     measured: Annotated[list[Path] | None, Parameter(negative=())] = None,

@@ -1,7 +1,7 @@
 """The pages of the documentation site: which there are, and how the links between them are written there.
 
-The pages are Markdown that can be read where it is. On the site, a page that is not under `docs/`, such as the
-changelog, stands beside the others.
+The pages are Markdown that can be read where it is, or notebooks, which become Markdown. On the site, a page that is
+not under `docs/`, such as the changelog, stands beside the others, and so does a notebook.
 """
 
 import os
@@ -9,6 +9,8 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+
+from notebooks import notebooks, page_of, read_notebook
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -27,7 +29,13 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)\s#]+)(#[^)\s]*)?\)")
 def places_of_pages() -> dict[Path, str]:
     """Return every page of the site: where it is, and what it is called there."""
     found = {page: page.relative_to(DOCS).as_posix() for page in sorted(DOCS.rglob("*.md"))}
+    found |= {page: f"notebook-{page.stem}.md" for page in notebooks()}
     return found | {ROOT / name: place for name, place in OTHERS.items()}
+
+
+def text_of(page: Path) -> str:
+    """Return a page as Markdown."""
+    return page_of(read_notebook(page)) if page.suffix == ".ipynb" else page.read_text(encoding="utf-8")
 
 
 def navigation() -> list[str]:

@@ -1,7 +1,7 @@
 """Results as tables: Arrow inside, pandas or polars for who works with them, Parquet, TSV or CSV as files."""
 
 import csv
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from tripleshot.errors import InputError
 from tripleshot.files.atomic import new_file
+from tripleshot.markup import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,7 @@ ROWS_AT_ONCE = 50_000
 SUFFIXES = (".parquet", ".tsv", ".csv")
 
 
-class Tabular(ABC):
+class Tabular(Shown):
     """Something whose content is a table."""
 
     @abstractmethod

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from tripleshot.cli.display import TrainingDisplay, confidence_bar, hint, progress_bar, waiting
 from tripleshot.cli.messages import set_verbosity, terminal_logging
-from tripleshot.training.trainer import TrainingUpdate
+from tripleshot.training.updates import TrainingUpdate
 
 
 def test_hints_are_whole_lines_and_left_out_when_only_results_are_wanted(capsys, monkeypatch):

@@ -46,6 +46,7 @@ def test_a_run_refuses_other_data(run, triples, tmp_path):
         (("--threads", -1), '"-1" for --threads'),
         (("--device", "toaster"), "device 'toaster' cannot be used here"),
         (("--method", "evidence", "--device", "toaster"), "device 'toaster' cannot be used here"),
+        (("--track", "tensorbord:curves"), "track: 'tensorbord' is none of tensorboard, wandb, notebook"),
         (("--num-negatives", 0), "--num-negatives must be 1 or more"),
         (("--without-evidence", "lnik"), "no evidence of the kind 'lnik'; did you mean 'link'"),
     ],
@@ -56,6 +57,18 @@ def test_a_wrong_flag_is_named_and_leaves_no_run_behind(run, tmp_path, flags, me
     assert message in err
     assert "Traceback" not in err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_training_is_followed_in_tensorboard_and_goes_on_without_one_who_fails(run, tiny, tmp_path):
+    tiny.save(tmp_path / "tiny")
+    (tmp_path / "file").write_text("in the way")
+    words = ("train", tmp_path / "tiny", tmp_path / "run", "--method", "transe", "--shots", 3, "--steps", 100)
+    followed = ("--track", f"tensorboard:{tmp_path / 'curves'}", "--track", f"tensorboard:{tmp_path / 'file'}")
+    code, out, err = run(*words, "--validate-every", 50, *followed)
+    assert code == 0
+    assert "tripleshot evaluate" in out
+    assert err.count("no longer follows the training, which goes on") == 1
+    assert len([*(tmp_path / "curves").glob("events.*")]) == 1
 
 
 def test_a_method_that_does_not_learn_makes_a_run_too(run, tmp_path):

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from tripleshot.experiments.comparison_table import as_document, as_markdown, format_metric, lay_out, make_comparison
+from tripleshot.experiments.comparison_document import as_document
+from tripleshot.experiments.comparison_table import as_markdown, format_metric, lay_out, make_comparison
 from tripleshot.experiments.figures import draw_comparison
 from tripleshot.training.budget import write_budget
 

@@ -48,3 +48,20 @@ def test_similarity_is_the_cosine_of_dense_profiles(graph):
     profile = RelationProfiles(graph).of(np.arange(graph.num_entities))
     dense = profile.dense(graph.num_relations)
     assert profile.similarity(dense) == pytest.approx(dense @ dense.T)
+
+
+def test_what_is_drawn_alike_stands_at_the_same_end_of_a_relation(graph):
+    profiles, rng = RelationProfiles(graph), np.random.default_rng(0)
+    names = graph.entities.names.to_pylist()
+    drawn = profiles.draw_alike(np.repeat(graph.entities.ids(["bob", "york"]), 200), rng)
+    assert {names[entity] for entity in drawn[:200]} == {"ann", "bob"}  # who plays for a team
+    assert {names[entity] for entity in drawn[200:]} == {"york"}  # where somebody lives, or what a team is of
+
+
+def test_nothing_is_alike_by_a_hidden_relation_alone(graph):
+    drawn = RelationProfiles(graph).draw_alike(np.repeat(graph.entities.ids(["bob"]), 200), np.random.default_rng(0), 0)
+    assert len(set(drawn.tolist())) == graph.num_entities
+
+
+def test_nothing_is_drawn_for_nobody(graph):
+    assert len(RelationProfiles(graph).draw_alike(np.empty(0, np.int64), np.random.default_rng(0))) == 0

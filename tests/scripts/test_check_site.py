@@ -24,6 +24,10 @@ def test_a_link_that_leads_somewhere_is_right(site, link):
     assert faults(site, f'<p id="here"><a href="{link}">a link</a></p>') == []
 
 
+def test_a_picture_that_stands_in_the_page_itself_is_right(site):
+    assert faults(site, '<img src="data:image/png;base64,AAAA">') == []
+
+
 @pytest.mark.parametrize("link", ["nothing.html", "other.html#nothing", "#nothing", "/nothing.html", "folder/"])
 def test_a_link_that_leads_nowhere_is_named_with_its_page(site, link):
     assert faults(site, f'<a href="{link}">a link</a>') == [f"index.html: {link} leads nowhere"]

@@ -14,6 +14,8 @@ PLACES = places_of_pages()
         (DOCS / "asking.md", "../CONTRIBUTING.md#the-rules", "contributing.md#the-rules"),
         (DOCS / "asking.md", "images/page-answers.png", "images/page-answers.png"),
         (DOCS / "asking.md", "#runs", "#runs"),
+        (DOCS / "notebooks.md", "notebooks/drug-repurposing.ipynb", "notebook-drug-repurposing.md"),
+        (DOCS / "notebooks/drug-repurposing.ipynb", "../large-graphs.md", "large-graphs.md"),
         (DOCS / "asking.md", "https://example.org/a.md", "https://example.org/a.md"),
         (ROOT / "CHANGELOG.md", "docs/asking.md", "asking.md"),
         (ROOT / "SECURITY.md", "docs/operating.md#in-a-container", "operating.md#in-a-container"),

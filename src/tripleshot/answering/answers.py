@@ -86,6 +86,12 @@ class Answers(Tabular):
                 lines.append(f"  none of the {ranked.num_candidates:,} candidates  {ranked.none:.0%}")
         return "\n".join(lines)
 
+    def to_html(self) -> str:
+        """Return a table for each entity that was asked about, as a notebook shows it; names are escaped."""
+        from tripleshot.answering.answers_html import answers_html
+
+        return answers_html(self)
+
     def title(self, entity: int) -> str:
         """Return what was asked about an entity: its label or, if the relation has a name, the triple that is open."""
         label = self.graph.entities.label(entity)

@@ -11,6 +11,7 @@ from typing import Literal
 from tripleshot.arrays import FloatArray
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import Connection
+from tripleshot.markup import Shown
 from tripleshot.methods.protocol import START, Reason
 
 Side = Literal["head", "tail"]
@@ -73,7 +74,7 @@ class WeightedNeighbor:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Shown):
     """Everything there is to say about one answer; printed, it is a text for a person.
 
     Attributes:
@@ -146,6 +147,12 @@ class Explanation:
         from tripleshot.answering.text import as_text
 
         return as_text(self)
+
+    def to_html(self) -> str:
+        """Return the summary, a picture and what else there is to tell, as a notebook shows it; names are escaped."""
+        from tripleshot.answering.answers_html import explanation_html
+
+        return explanation_html(self)
 
     def plot(self, path: str | Path, kind: PlotKind | None = None) -> None:
         """Draw the reasons, the weighted neighbors or the attention map, as PNG, SVG or PDF.

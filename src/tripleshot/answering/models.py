@@ -20,7 +20,8 @@ from tripleshot.training.budget import Stopwatch, read_budget
 from tripleshot.training.distributed import process_group, rank
 from tripleshot.training.fit import calibrate_run, fit, train_run
 from tripleshot.training.runs import load_config
-from tripleshot.training.trainer import TrainingCallback, TrainingUpdate
+from tripleshot.training.tracking import Track, following
+from tripleshot.training.updates import TrainingCallback, TrainingUpdate
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ def train(
     resume: bool = False,
     device: str = "cpu",
     callback: TrainingCallback | None = None,
+    track: Track | None = None,
 ) -> Predictor:
     """Train a method, choose its weights on the valid tasks, and return it ready to be asked.
 
@@ -60,6 +62,8 @@ def train(
         resume: go on with the run in the folder, with its own method, settings, shots and budget.
         device: where to compute.
         callback: is told about every step, and then about every query that is calibrated on.
+        track: who follows the loss and the valid MRR: "tensorboard:FOLDER", "wandb:PROJECT", "notebook", an object with
+            `log(values, step)`, or several of them. One that fails is left out, and the training goes on.
     """
     source = "" if isinstance(dataset, FewShotDataset) else str(dataset)
     data = dataset if isinstance(dataset, FewShotDataset) else load_dataset(dataset)
@@ -69,14 +73,15 @@ def train(
         logger.warning("%s has no valid task to choose on: the weights stay as they begin", data.name)
         chosen["steps"], budget = 0, None
     seconds, watch = read_budget(budget), Stopwatch(calibrates=True)
-    with process_group(device):
+    known = {"method": method, "dataset": data.name, "shots": shots, **chosen}
+    with process_group(device), following(track, callback, known, kept) as told:
         if kept is None:
             trained = create_method(method, chosen, device)
-            fit(trained, data, shots, budget=seconds, callback=callback, watch=watch)
+            fit(trained, data, shots, budget=seconds, callback=told, watch=watch)
         else:
             about = {"data": source, "settings": chosen, "device": device, "resume": resume, "budget": seconds}
             about["with_graph"] = with_graph or not source
-            trained = train_run(method, data, shots, kept, **about, callback=callback, watch=watch)
+            trained = train_run(method, data, shots, kept, **about, callback=told, watch=watch)
             config = load_config(kept)
             method, shots = config.method, config.shots
         if rank() != 0:

@@ -13,18 +13,24 @@ FOR, AGAINST = "What spoke for it:", "What spoke against it:"
 
 def as_text(explanation: Explanation) -> str:
     """Tell in about a dozen lines what the method weighed most and what joins head and tail in the graph."""
-    label, graph = explanation.graph.entities.label, explanation.graph
+    graph = explanation.graph
     told = [(reason.weight, _reason_lines(graph, reason, paths)) for reason, paths in new_paths(explanation)]
     spoke_for = [line for weight, lines in told if weight > 0 for line in lines]
     spoke_against = [line for weight, lines in told if weight < 0 for line in lines]
     lines = [
-        f"Why {label(explanation.answer)} for {label(explanation.asked)}{_named(explanation.relation)}?",
+        title_text(explanation),
         explanation.summary,
         *([FOR, *spoke_for] if spoke_for else []),
         *([AGAINST, *spoke_against] if spoke_against else []),
         *remarks(explanation),
     ]
     return "\n".join(lines)
+
+
+def title_text(explanation: Explanation) -> str:
+    """Write the question that an explanation answers."""
+    label = explanation.graph.entities.label
+    return f"Why {label(explanation.answer)} for {label(explanation.asked)}{_named(explanation.relation)}?"
 
 
 def _named(relation: str) -> str:

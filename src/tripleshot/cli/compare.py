@@ -21,7 +21,7 @@ from tripleshot.experiments.comparison_table import HEADINGS, SPREAD, Comparison
 from tripleshot.experiments.over_time import over_time_table
 from tripleshot.experiments.variants import read_methods, read_starts
 from tripleshot.training.budget import read_budget
-from tripleshot.training.trainer import TrainingCallback
+from tripleshot.training.updates import TrainingCallback
 
 NUMERIC = range(1, len(HEADINGS) - 1)
 ROOMY = 110  # columns of a terminal that has room for everything

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from rich.console import RenderableType
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -20,6 +21,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from tripleshot.cli.live_plot import LivePlot, has_room
 from tripleshot.cli.messages import is_quiet
 from tripleshot.cli.terminal import open_console
 from tripleshot.datasets.dataset import SPLITS, FewShotDataset
@@ -29,7 +31,7 @@ from tripleshot.evaluation.ranks import Summary
 if TYPE_CHECKING:  # nobody waits for torch who trains nothing
     from tripleshot.experiments.paper.report import Report
     from tripleshot.experiments.paper.report import Table as ReportTable
-    from tripleshot.training.trainer import TrainingUpdate
+    from tripleshot.training.updates import TrainingUpdate
 
 console = open_console()
 
@@ -167,13 +169,15 @@ def download_progress() -> Progress:
 class TrainingDisplay:
     """Live progress of a training: stage, steps or time, loss, best valid MRR, speed and time left."""
 
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
+    def __init__(self, progress: Progress, plot: LivePlot | None = None) -> None:
+        self.progress, self.plot = progress, plot
         self.task = progress.add_task("", total=None, note="", done="")
         self.stage = ""
 
     def __call__(self, update: "TrainingUpdate") -> None:
         """Show a step."""
+        if self.plot is not None:
+            self.plot.add(update.points)
         if update.stage != self.stage:
             self.stage = update.stage
             self.progress.reset(self.task, total=update.steps, completed=update.step, description=update.stage)
@@ -189,11 +193,30 @@ class TrainingDisplay:
             self.progress.update(self.task, completed=update.step, done=done, note=note)
 
 
+class PlottedProgress(Progress):
+    """A live line below the plots of a training."""
+
+    plot: LivePlot | None = None
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Give the plots, then the line."""
+        if self.plot is not None:
+            yield self.plot
+        yield from super().get_renderables()
+
+
 @contextmanager
-def training_display() -> Iterator[TrainingDisplay]:
-    """Show a live line about a training."""
-    with _live(*(TextColumn(f"{{task.fields[{name}]}}") for name in ("done", "note"))) as progress:
-        yield TrainingDisplay(progress)
+def training_display(plots: bool | None = None) -> Iterator[TrainingDisplay]:
+    """Show a live line about a training and, above it, its curves.
+
+    Args:
+        plots: whether to draw the curves; None draws them where a terminal has room.
+    """
+    columns = (TextColumn(f"{{task.fields[{name}]}}") for name in ("done", "note"))
+    with _live(*columns, kind=PlottedProgress) as progress:
+        if plots if plots is not None else has_room(progress.console):
+            progress.plot = LivePlot()
+        yield TrainingDisplay(progress, progress.plot)
 
 
 @contextmanager
@@ -207,9 +230,12 @@ def waiting(what: str) -> Iterator[None]:
         yield
 
 
-def _live(*columns: ProgressColumn, transient: bool = False) -> Progress:
+Live = TypeVar("Live", bound=Progress)
+
+
+def _live(*columns: ProgressColumn, transient: bool = False, kind: type[Live] = Progress) -> Live:
     """Return a live line on the terminal; where there is none, or when only results are wanted, it shows nothing."""
     terminal = open_console(stderr=True)
     shown = (TextColumn("{task.description}"), BarColumn(), *columns, TimeRemainingColumn())
     is_hidden = is_quiet() or not terminal.is_terminal
-    return Progress(*shown, console=terminal, transient=transient, disable=is_hidden)
+    return kind(*shown, console=terminal, transient=transient, disable=is_hidden)

@@ -16,6 +16,7 @@ from tripleshot.errors import InputError
 from tripleshot.methods import find_method, find_methods
 from tripleshot.training.budget import read_budget
 from tripleshot.training.distributed import process_group, rank
+from tripleshot.training.tracking import following
 
 Overrides = overrides_of({name: entry.settings for name, entry in find_methods().items() if entry.learns})
 AS_THEY_ARE = Overrides()
@@ -32,6 +33,8 @@ def train_command(
     budget: timedelta | None = None,
     with_graph: Annotated[bool, Parameter(negative=())] = False,
     resume: Annotated[bool, Parameter(negative=())] = False,
+    track: Annotated[list[str] | None, Parameter(negative=())] = None,
+    plot: bool | None = None,
     device: str = "cpu",
     threads: PositiveInt | None = None,
 ) -> None:
@@ -69,6 +72,11 @@ def train_command(
         Keep the graph in RUN, too, so that the folder can be given away. Without it RUN keeps where DATA is.
     resume
         Go on with the run in RUN, with the time that it had left.
+    track
+        Who follows the training, too: `tensorboard:FOLDER` or `wandb:PROJECT`; may be given several times. One that
+        fails is left out, and the training goes on.
+    plot
+        Draw the loss and the valid MRR while training. By default on a terminal that has room for them.
     device
         cpu, cuda, cuda:1, mps, ...
     threads
@@ -83,9 +91,9 @@ def train_command(
     if entry.learns and not resume:
         chosen = asdict(choose_settings(entry.preset(preset), config, settings, method))
     if len(sources) > 1:
-        _train_on_several(sources, run, method, chosen, start, shots, budget, resume, device)
+        _train_on_several(sources, run, method, chosen, start, shots, budget, resume, track, plot, device)
         return
-    with process_group(device), training_display() as display:
+    with process_group(device), training_display(plot) as display:
         about = {
             "shots": shots,
             "preset": preset,
@@ -95,7 +103,7 @@ def train_command(
             "start": start,
         }
         kept = {"folder": run, "with_graph": with_graph, "resume": resume}
-        model = train(method, data, **about, **kept, callback=display)
+        model = train(method, data, **about, **kept, callback=display, track=track)
         if rank() != 0:
             return
     if find_method(model.name).learns:
@@ -113,22 +121,25 @@ def _train_on_several(
     shots: int,
     budget: timedelta | None,
     resume: bool,
+    track: list[str] | None,
+    plot: bool | None,
     device: str,
 ) -> None:
     """Train the network of evidence-net on several graphs together."""
-    from tripleshot.methods.evidence.evidence_net import EvidenceNetSettings
+    from tripleshot.methods.evidence.settings import EvidenceNetSettings
     from tripleshot.training.mixture import train_mixture
 
     if method != "evidence-net":
         raise InputError(f"{method} learns from one graph: only evidence-net knows no names and learns from several")
     chosen = EvidenceNetSettings(**start_with(method, settings or {}, start or "scratch")) if not resume else None
     datasets = [load_dataset(source) for source in sources]
-    with training_display() as display:
+    known = {"method": method, "datasets": sources, "shots": shots, **asdict(chosen or EvidenceNetSettings())}
+    with training_display(plot) as display, following(track, display, known, run) as callback:
         about = {
             "resume": resume,
             "budget": read_budget(budget),
             "device": device,
-            "callback": display,
+            "callback": callback,
             "progress": progress_of(display),
         }
         train_mixture(datasets, run, chosen or EvidenceNetSettings(), shots, **about)

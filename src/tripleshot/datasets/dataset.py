@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, frozen
+from tripleshot.datasets.dataset_html import dataset_html
 from tripleshot.errors import InputError, did_you_mean
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.markup import Shown
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -78,7 +80,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class FewShotDataset:
+class FewShotDataset(Shown):
     """A background graph with disjoint sets of few-shot relations.
 
     Attributes:
@@ -98,6 +100,10 @@ class FewShotDataset:
     def __repr__(self) -> str:
         sizes = f"{len(self.train)} train, {len(self.valid)} valid and {len(self.test)} test tasks"
         return f"FewShotDataset({self.name!r}, {sizes}, {self.graph!r})"
+
+    def to_html(self) -> str:
+        """Return a table of the splits and their tasks, as a notebook shows it; names are escaped."""
+        return dataset_html(self)
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """Return the tasks of one split, in file order."""

@@ -21,6 +21,7 @@ from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.datasets.dataset import SPLITS, CandidateMode, FewShotDataset, Split, Task
 from tripleshot.errors import InputError, TripleshotError
+from tripleshot.evaluation.evaluation_html import evaluation_html
 from tripleshot.evaluation.ranks import HITS_AT, Ranks, Summary, rank_among, summarize
 from tripleshot.methods.protocol import ComparesCandidates, Scorer
 from tripleshot.tables import Tabular
@@ -106,6 +107,10 @@ class Evaluation(Tabular):
             queries = f"{row['queries']:8,}" if "queries" in row else " " * 8
             lines.append(" ".join([relation.ljust(width), queries, *(f"{row[name]:8.3f}" for name in names)]))
         return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """Return a table with the metrics of each relation, as a notebook shows it; names are escaped."""
+        return evaluation_html(self)
 
     def to_arrow(self) -> pa.Table:
         """Return one row per query: relation, head, tail, optimistic and pessimistic rank, number of candidates."""

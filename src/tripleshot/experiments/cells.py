@@ -27,7 +27,8 @@ from tripleshot.training.checkpoints import count_weights
 from tripleshot.training.fit import train_run
 from tripleshot.training.log import LOG, describe_training, read_log
 from tripleshot.training.runs import CONFIG, load_config, load_run, require_same_data
-from tripleshot.training.trainer import StoppedError, TrainingCallback
+from tripleshot.training.trainer import StoppedError
+from tripleshot.training.updates import TrainingCallback
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,8 @@ from tripleshot.datasets.dataset import FewShotDataset, Split, check_shots
 from tripleshot.evaluation.protocol import count_queries
 from tripleshot.evaluation.results import Result, describe_environment, write_json
 from tripleshot.experiments.cells import Plan, Reporter, SilentReporter, run_cell
-from tripleshot.experiments.comparison_table import Comparison, as_document, as_markdown, make_comparison
+from tripleshot.experiments.comparison_document import as_document
+from tripleshot.experiments.comparison_table import Comparison, as_markdown, make_comparison
 from tripleshot.experiments.variants import Variant, read_methods, read_starts
 from tripleshot.files.atomic import write_file
 from tripleshot.methods import find_method

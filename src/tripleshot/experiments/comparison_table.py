@@ -119,6 +119,12 @@ class Comparison(Tabular):
         )
         return "\n".join([self.title, *rows, *(f"[{number}] {note}" for number, note in enumerate(layout.notes, 1))])
 
+    def to_html(self) -> str:
+        """Return the table as a notebook shows it, with a bar for each MRR."""
+        from tripleshot.experiments.comparison_html import comparison_html  # it lays comparisons out
+
+        return comparison_html(self)
+
     def to_arrow(self) -> pa.Table:
         """Return one row per method.
 
@@ -161,57 +167,6 @@ def label_of(result: Result) -> str:
     if "variant" in result:
         return str(Variant(result["method"], result["variant"]))
     return str(variant_of(result["method"], result["config"]))
-
-
-def as_document(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison as a JSON document, with the learning curve of each seed."""
-    return {
-        "dataset": comparison.dataset,
-        "shots": comparison.shots,
-        "split": comparison.split,
-        "budget": comparison.budget,
-        "rows": [_row_document(row) for row in comparison.rows],
-        "published_elsewhere": [_published_document(published) for published in comparison.other_published],
-    }
-
-
-def _row_document(row: Row) -> dict[str, Any]:
-    return {
-        "method": row.method,
-        "micro": {name: row.metric(name) for name in METRICS},
-        **({"spread": {name: row.spread(name) for name in METRICS}} if len(row.results) > 1 else {}),
-        "seconds": row.seconds,
-        "answers_per_second": row.answers_per_second,
-        "parameters": row.parameters,
-        **({"pretrained": row.pretrained} if row.pretrained else {}),
-        "behind_published": row.behind,
-        "is_far_behind": row.is_far_behind,
-        "seeds": [
-            {
-                "seed": result["seed"],
-                "micro": result["micro"],
-                "config": result["config"],
-                **{
-                    key: result["training"][key]
-                    for key in ("spent", "best", "curve")
-                    if key in result.get("training", {})
-                },
-            }
-            for result in row.results
-        ],
-        "published": [_published_document(published) for published in row.published],
-    }
-
-
-def _published_document(published: Published) -> dict[str, Any]:
-    return {
-        "name": published.name,
-        "source": published.source,
-        "where": published.where,
-        **published.metrics,
-        "is_comparable": published.is_comparable,
-        **({"note": published.note} if published.note else {}),
-    }
 
 
 def training_seconds(training: dict[str, Any]) -> float:

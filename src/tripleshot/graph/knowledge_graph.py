@@ -12,14 +12,15 @@ from typing import TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tripleshot.arrays import IntArray, frozen, hash_arrays
 from tripleshot.errors import InputError
 from tripleshot.graph.edge_blocks import Adjacency, adjacency_blocks, rows_by_relation
+from tripleshot.graph.graph_html import graph_html
 from tripleshot.graph.index_files import Columns, collect, keep
 from tripleshot.graph.types import EntityTypes
-from tripleshot.graph.vocabulary import Vocabulary
+from tripleshot.graph.vocabulary import Vocabulary, name_columns
+from tripleshot.markup import Shown
 
 INVERSE_SUFFIX = "_inv"
 
@@ -27,7 +28,7 @@ Integer = TypeVar("Integer", bound=np.integer)
 
 
 @dataclass(frozen=True, eq=False)
-class KnowledgeGraph:
+class KnowledgeGraph(Shown):
     """Triples over named entities and relations.
 
     Attributes:
@@ -54,6 +55,10 @@ class KnowledgeGraph:
     def __repr__(self) -> str:
         sizes = f"{self.num_entities:,} entities, {self.num_relations:,} relations, {self.num_triples:,} triples"
         return f"KnowledgeGraph({sizes})"
+
+    def to_html(self) -> str:
+        """Return size, frequent relations and first triples, as a notebook shows them; names are escaped."""
+        return graph_html(self)
 
     @property
     def num_entities(self) -> int:
@@ -191,7 +196,7 @@ class KnowledgeGraph:
         Ids stay what they are: new entities and relations follow the present ones in order of appearance, heads before
         tails, and have no type and no label.
         """
-        heads, names, tails = _columns(triples)
+        heads, names, tails = name_columns(triples)
         entities = self.entities.with_names(pa.concat_arrays([heads, tails]))
         relations = self.relations.with_names(names)
         added = np.stack([entities.find(heads), relations.find(names), entities.find(tails)], axis=1)
@@ -214,7 +219,7 @@ class KnowledgeGraph:
         Raises:
             InputError: a triple that the graph does not have.
         """
-        columns = heads, names, tails = _columns(triples)
+        columns = heads, names, tails = name_columns(triples)
         dropped = np.stack([self.entities.find(heads), self.relations.find(names), self.entities.find(tails)], axis=1)
         rows, present, asked = self._compare(dropped, self.num_entities)
         for place in np.flatnonzero(~np.isin(asked, present))[:1].tolist():
@@ -286,15 +291,3 @@ class KnowledgeGraph:
             entities=self.entities.with_labels(entities) if entities else self.entities,
             relations=self.relations.with_labels(relations) if relations else self.relations,
         )
-
-
-def _columns(triples: Iterable[tuple[str, str, str]]) -> list[pa.LargeStringArray]:
-    """Return heads, relations and tails, each as an array of names."""
-    try:
-        rows = [(head, relation, tail) for head, relation, tail in triples]
-        columns = [pa.array([row[place] for row in rows], type=pa.large_string()) for place in range(3)]
-    except (ValueError, TypeError, pa.ArrowException):
-        raise InputError("expected triples of head, relation and tail as strings") from None
-    if any(pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py() or column.null_count for column in columns):
-        raise InputError("expected triples of three names, found an empty one")
-    return columns

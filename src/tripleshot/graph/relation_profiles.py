@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from tripleshot import arrays
 from tripleshot.arrays import IntArray, sum_rows
-from tripleshot.graph.edge_blocks import profile_blocks
-from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.graph.edge_blocks import profile_blocks, rows_by_relation
+from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 FloatMatrix = npt.NDArray[np.float64]
+
+NUM_TRIES = 3  # to draw a relation that is not hidden
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,3 +109,36 @@ class RelationProfiles:
         relations = hidden.relations_of(np.arange(len(entities)))
         unseen = self.count(entities, relations) + self.count(entities, self.graph.inverse(relations))
         return degrees - np.where(np.greater_equal(relations, 0), unseen, 0)
+
+    def draw_alike(
+        self, entities: IntArray, rng: np.random.Generator, hidden: int = NO_RELATION
+    ) -> npt.NDArray[np.int64]:
+        """Draw an entity for each of some others: at the same end of an edge of some relation that the other has.
+
+        Each of an entity's relations is as likely as any other, and each edge of it. An entity that has none but the
+        hidden one gets any entity.
+
+        Args:
+            entities: shape (n,).
+            rng: what is drawn by.
+            hidden: a relation that is not seen; -1 for none.
+
+        Returns:
+            shape (n,).
+        """
+        graph, by_relation = self.graph, self.graph.index("rows_by_relation", rows_by_relation)
+        entities = np.asarray(entities, dtype=np.int64)
+        first, last = self.offsets[entities], self.offsets[entities + 1]
+        found, is_open = rng.integers(graph.num_entities, size=len(entities)), first < last
+        for _ in range(NUM_TRIES):
+            places = first + (rng.random(len(entities)) * (last - first)).astype(np.int64)
+            draws = rng.random(len(entities))
+            asked = np.flatnonzero(is_open)
+            relations = self.relations[places[asked]].astype(np.int64)
+            is_seen = graph.base(relations) != hidden
+            asked, relations = asked[is_seen], relations[is_seen]
+            start, end = (by_relation["offsets"][graph.base(relations) + side] for side in (0, 1))
+            rows = by_relation["rows"][start + (draws[asked] * (end - start)).astype(np.int64)]
+            found[asked] = np.where(graph.is_inverse(relations), graph.tail_ids[rows], graph.head_ids[rows])
+            is_open[asked] = False
+        return found

@@ -202,3 +202,15 @@ def text_of(texts: pa.LargeStringArray) -> memoryview:
         return memoryview(b"")
     bounds = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     return memoryview(data)[int(bounds[0]) : int(bounds[-1])]
+
+
+def name_columns(triples: Iterable[tuple[str, str, str]]) -> list[pa.LargeStringArray]:
+    """Return heads, relations and tails, each as an array of names."""
+    try:
+        rows = [(head, relation, tail) for head, relation, tail in triples]
+        columns = [pa.array([row[place] for row in rows], type=pa.large_string()) for place in range(3)]
+    except (ValueError, TypeError, pa.ArrowException):
+        raise InputError("expected triples of head, relation and tail as strings") from None
+    if any(pc.any(pc.equal(pc.utf8_trim_whitespace(column), "")).as_py() or column.null_count for column in columns):
+        raise InputError("expected triples of three names, found an empty one")
+    return columns

@@ -37,11 +37,14 @@ from tripleshot.training.runs import (
     save_config,
     save_names,
 )
-from tripleshot.training.trainer import CHECKPOINT, DivergedError, Trainer, TrainerOptions, TrainingCallback
+from tripleshot.training.tracking import WANDB_ID
+from tripleshot.training.trainer import CHECKPOINT, DivergedError, Trainer, TrainerOptions
+from tripleshot.training.updates import TrainingCallback
 
 logger = logging.getLogger(__name__)
 
-FILES = (CONFIG, VOCABULARY, WEIGHTS, PRETRAINED, CHECKPOINT, LOG, CALIBRATION, DATA)  # what a training writes
+WEIGHT_FILES = (WEIGHTS, PRETRAINED, CHECKPOINT)
+FILES = (CONFIG, VOCABULARY, *WEIGHT_FILES, LOG, CALIBRATION, DATA, WANDB_ID)  # what a training writes
 VALID_SEED = 0  # the valid queries of a validation are the same for every run, so that their curves can be compared
 
 

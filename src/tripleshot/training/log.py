@@ -22,10 +22,15 @@ def write_log(path: Path, row: dict[str, object] | None) -> None:
         raise TripleshotError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def shorten_log(path: Path, num_lines: int) -> None:
-    """Keep so many lines, those from before a checkpoint: a training that goes on from it writes the others again."""
-    rows = read_log(path)[:num_lines] if path.exists() else []
-    write_file(path, "".join(map(_line, rows)).encode())
+def shorten_log(path: Path, num_lines: int) -> list[dict[str, Any]]:
+    """Keep so many lines, those from before a checkpoint: a training that goes on from it writes the others again.
+
+    Returns:
+        All lines that there were.
+    """
+    rows = read_log(path) if path.exists() else []
+    write_file(path, "".join(map(_line, rows[:num_lines])).encode())
+    return rows
 
 
 def describe_training(folder: Path) -> dict[str, Any]:

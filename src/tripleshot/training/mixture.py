@@ -14,14 +14,15 @@ from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import Calibration, Question, ask_valid, fit_calibration, save_calibration
 from tripleshot.evaluation.results import command, commit
-from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.graph_mixture import THINNED, GraphMixture
+from tripleshot.methods.evidence.settings import EvidenceNetSettings
 from tripleshot.methods.protocol import Scorer
 from tripleshot.methods.trainable import TrainedWeights
 from tripleshot.training.budget import Stopwatch
 from tripleshot.training.fit import VALID_SEED, only_writer, restored_after_failure, run_stages
 from tripleshot.training.runs import CONFIG, RunConfig, load_config, load_start, save_config
-from tripleshot.training.trainer import TrainingCallback
+from tripleshot.training.updates import TrainingCallback
 
 CALIBRATED_SHOTS = (1, 2, 3, 5, 10)
 CALIBRATION_SCORES = 100_000  # of one dataset and number of examples

@@ -24,6 +24,7 @@ from tripleshot.training.interrupts import StopRequest
 from tripleshot.training.log import LOG, shorten_log, write_log
 from tripleshot.training.optimization import learning_rate, make_optimizers
 from tripleshot.training.random_states import gather_random_states
+from tripleshot.training.updates import Curve, TrainingCallback, TrainingUpdate
 
 CHECKPOINT = "checkpoint.safetensors"
 LOG_EVERY = 100
@@ -46,32 +47,6 @@ class TrainerOptions:
     patience: int = 10
     checkpoint_every: int = 500
     clip: float = 5.0
-
-
-@dataclass(frozen=True)
-class TrainingUpdate:
-    """What there is to tell after a step.
-
-    Attributes:
-        stage: its name, with `steps` in all.
-        step: how many are done.
-        losses: of this step, by name.
-        best_mrr: the best validation so far, -1 before the first.
-        spent: seconds since training was called: preparing, steps, validations and checkpoints.
-        budget: seconds that were given; 0 if the training goes by steps.
-    """
-
-    stage: str
-    steps: int
-    step: int
-    losses: dict[str, float]
-    best_mrr: float
-    spent: float
-    budget: float
-
-
-TrainingCallback = Callable[[TrainingUpdate], None]
-"""Is told about every step, when the weights have been updated and their gradients are still there."""
 
 
 ValidFunction = Callable[[int, Callable[[], bool] | None], Validation]
@@ -118,7 +93,7 @@ class Trainer:
         self.module, self.stages, self.folder, self.seed = module, stages, folder, seed
         self.validate, self.keep, self.options, self.callback = validate, keep, options, callback
         self.watch = watch or Stopwatch()
-        self.progress = TrainingProgress()
+        self.progress, self._curve = TrainingProgress(), Curve()
         self.rng = np.random.default_rng([seed, rank()])
         self.optimizers: list[torch.optim.Optimizer] = []
         self._stop = StopRequest()
@@ -132,7 +107,8 @@ class Trainer:
             self.watch.go_on_from(self.progress.spent)
             self._say(logging.INFO, "resuming at %s", self._position())
             if self._is_leader:
-                shorten_log(self.folder / LOG, self.progress.num_logged)
+                kept = self.progress.num_logged
+                self._curve.go_on_from(shorten_log(self.folder / LOG, kept), kept)
         else:
             torch.manual_seed(self.seed + rank())
             self.optimizers = self._optimizers_of(0)
@@ -191,8 +167,8 @@ class Trainer:
     def _tell(self, stage: Stage, losses: dict[str, float]) -> None:
         if self.callback and self._is_leader:
             state = self.progress
-            where = (stage.name, stage.steps, state.step)
-            self.callback(TrainingUpdate(*where, losses, state.best_mrr, state.spent, self.watch.seconds))
+            told = (stage.name, stage.steps, state.step, losses, state.best_mrr, state.spent, self.watch.seconds)
+            self.callback(TrainingUpdate(*told, self._curve.take()))
 
     def _step(self, stage: Stage, losses_of: LossFunction, position: float) -> dict[str, float]:
         step = self.progress.step
@@ -297,4 +273,5 @@ class Trainer:
         clock = {"spent": round(state.spent, 2)} if self.watch.seconds else {}
         row = {"stage": stage, "step": state.step, "seconds": round(state.seconds, 2), **clock, **row}
         write_log(self.folder / LOG, row)
+        self._curve.add(row)
         state.num_logged += 1

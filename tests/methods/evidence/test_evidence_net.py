@@ -9,8 +9,9 @@ import torch
 from learning_checks import assert_queries_change_nothing, assert_resumes_to_the_same_weights
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
-from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.evidence_net import tiny as tiny_settings
+from tripleshot.methods.evidence.settings import EvidenceNetSettings
 from tripleshot.methods.trainable import TrainedWeights
 
 

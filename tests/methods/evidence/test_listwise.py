@@ -11,10 +11,11 @@ from tripleshot.methods.losses import listwise_loss
 pytestmark = pytest.mark.skipif(native.library() is None, reason="no C compiler")
 
 
-def learn(network, features, without, weights, is_native):
+def learn(network, features, without, weights, is_native, trust=None):
     """Return the loss and the gradient by all weights, twice the loss having been asked for."""
     network.zero_grad()
-    loss = evidence_loss(network, features, without, weights, is_native)
+    trust = torch.zeros(len(features), features.shape[-1]) if trust is None else trust
+    loss = evidence_loss(network, features, trust, without, weights, is_native)
     (2 * loss).backward()
     return [loss.detach(), *(parameter.grad.clone() for parameter in network.parameters())]
 
@@ -39,6 +40,23 @@ def test_loss_and_gradient_are_those_of_torch(width, shape):
         torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("left_out", [None, torch.tensor([True, False, False, False, True])])
+def test_what_a_relation_trusts_changes_its_loss_and_no_other(left_out):
+    torch.manual_seed(1)
+    features, weights, without = torch.randn(3, 4, 9, 5), torch.rand(3) * 50 + 1, torch.rand(5) < 0.3
+    network = make_network(16, 5, torch.randn(2, 50, 5), left_out)
+    with torch.no_grad():
+        network.trusted.normal_()
+        network.trusting.normal_()
+    trust = torch.stack([torch.zeros(5), torch.rand(5), -torch.rand(5)])
+    native, plain = (learn(network, features, without, weights, is_native, trust) for is_native in (True, False))
+    for ours, expected in zip(native, plain, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-5)
+    alone = [learn(network, features[[n]], without, weights[[n]], True, trust[[n]])[0] for n in range(3)]
+    torch.testing.assert_close(native[0], torch.stack(alone).mean())
+    assert not native[0].isclose(learn(network, features, without, weights, True)[0])
+
+
 def test_scores_far_apart_do_no_harm():
     features = torch.randn(2, 2, 5, 4)
     network = make_network(8, 4, features)
@@ -54,7 +72,10 @@ def test_scores_far_apart_do_no_harm():
 def test_a_feature_that_is_left_out_learns_nothing():
     features, left_out = torch.randn(2, 2, 5, 4), torch.tensor([True, False, False, False])
     network = make_network(8, 4, features, left_out)
-    _, by_weights, *_ = learn(network, features, torch.tensor([False, True, False, False]), torch.ones(2), True)
+    gradients = learn(network, features, torch.tensor([False, True, False, False]), torch.ones(2), True)
+    by_weights = dict(zip((name for name, _ in network.named_parameters()), gradients[1:], strict=True))[
+        "hidden.weight"
+    ]
     assert not by_weights[:, :2].any()
     assert by_weights[:, 2:].all()
 

@@ -87,3 +87,40 @@ def test_weights_of_another_network_are_refused(change, reason):
     with pytest.raises(InputError) as refused:
         NetworkWeights.of(changed, WIDTH, network.left_out, "a run")
     assert str(refused.value) == f"a run: belongs to another configuration: {reason}"
+
+
+def trusting_networks(left_out=()):
+    """Return both networks, which follow trust in some way."""
+    module, _ = make_networks(left_out)
+    with torch.no_grad():
+        module.trusted.normal_()
+        module.trusting.normal_()
+    return module, NetworkWeights.of(arrays_of(module), WIDTH, np.isin(np.arange(NUM_FEATURES), left_out), "a run")
+
+
+@pytest.mark.parametrize("left_out", [(), (1, 4)])
+def test_trust_changes_scores_as_in_the_network_that_is_trained(left_out):
+    module, network = trusting_networks(left_out)
+    features, trust = 5 * torch.randn(200, NUM_FEATURES), 2 * torch.rand(NUM_FEATURES) - 1
+    scores = network.for_relation(trust.numpy()).score(features.numpy())
+    np.testing.assert_allclose(scores, module(features, trust=trust).detach().numpy(), rtol=1e-4, atol=1e-5)
+    assert not np.allclose(scores, network.score(features.numpy()), atol=1e-2)
+
+
+@pytest.mark.parametrize("left_out", [(), (1, 4)])
+def test_other_units_change_no_score_of_a_relation_that_trusts(left_out):
+    _, network = trusting_networks(left_out)
+    rng = np.random.default_rng(0)
+    features = (rng.normal(size=(99, NUM_FEATURES)) * np.logspace(-1, 1, NUM_FEATURES) + 2).astype(np.float32)
+    trust = rng.uniform(-1, 1, NUM_FEATURES).astype(np.float32)
+    other = network.standardized(features).for_relation(trust)
+    np.testing.assert_allclose(other.score(features), network.for_relation(trust).score(features), rtol=1e-4, atol=1e-4)
+
+
+def test_weights_of_a_version_without_trust_follow_none():
+    module, network = make_networks()
+    before = {name: array for name, array in arrays_of(module).items() if not name.startswith("trust")}
+    older = NetworkWeights.of(before, WIDTH, network.left_out, "an older run")
+    features = np.random.default_rng(0).normal(size=(20, NUM_FEATURES)).astype(np.float32)
+    for trust in (np.zeros(NUM_FEATURES, np.float32), np.ones(NUM_FEATURES, np.float32)):
+        np.testing.assert_array_equal(older.for_relation(trust).score(features), network.score(features))

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from tripleshot.methods.evidence import native
-from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
+from tripleshot.methods.evidence.settings import EvidenceNetSettings
 
 needs_compiler = pytest.mark.skipif(native.library() is None, reason="no C compiler")
 

@@ -1,7 +1,7 @@
 """`evidence-net`: a network that weighs evidence for a tail, learned over many relations to serve an unseen one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy.typing as npt
 from tripleshot.arrays import FloatArray, IntArray, hash_arrays
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
-from tripleshot.datasets.task_pool import Regime
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.index_files import keep
 from tripleshot.methods.caching import SupportCache, in_batches
@@ -21,8 +20,9 @@ from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.pair_evidence import Examples, TailsByHead
 from tripleshot.methods.evidence.question_scorer import QuestionScorer
 from tripleshot.methods.evidence.reasons import describe_evidence
+from tripleshot.methods.evidence.settings import EvidenceNetSettings, tiny, universal
+from tripleshot.methods.evidence.trust import TrustMeter
 from tripleshot.methods.protocol import START, Reason, ScoreTails
-from tripleshot.methods.settings import TrainingSettings, count, setting, share
 from tripleshot.methods.trainable import Losses, Stage, TrainableMethod, TrainedWeights, Vectors
 
 if TYPE_CHECKING:  # nobody waits for torch who asks with weights that are there
@@ -32,61 +32,6 @@ if TYPE_CHECKING:  # nobody waits for torch who asks with weights that are there
 
 MAX_PAIRS = 65_536  # scored at once; it bounds memory
 NUM_SAMPLED = 64  # episodes that mean and deviation of the features are taken from
-
-
-@dataclass(frozen=True)
-class EvidenceNetSettings(TrainingSettings):
-    """How evidence is weighed, and how that is learned."""
-
-    train_edges: bool = setting(True, "show the triples of train tasks as edges, too, but no episode those of its task")
-    text: bool = setting(False, "look at the names of entities, too")
-    without_evidence: str = setting(
-        "",
-        "kinds of evidence to leave out (ablation), separated by commas or blanks: link, path, common, walk, support, "
-        "similarity, text",
-    )
-    hidden_width: int = count(48, "size of the network's hidden layer")
-    pretrained: str = setting(
-        "",
-        "what to start from: `universal`, the weights that come with the package, or a run of evidence-net on any "
-        "graph; empty starts at random",
-    )
-    fine_tuning_rate: float = setting(1e-3, "learning rate of a training that starts from weights that are there")
-    max_shots: int = setting(0, "draw 1 to so many examples for an episode, few more often than many; 0 draws K")
-    evidence_dropout: float = share(0.1, "share of the features that are left out of a training step")
-    among_all_share: float = share(0.0, "share of episodes whose wrong answers are any entities, not candidates only")
-    regime: Regime = setting("in-train", "draw episodes from train tasks alone, or from background relations as well")
-    background_share: float = share(0.5, "how often a background relation is drawn in the in-train regime")
-    batch_size: int = count(64, "B, queries per step")
-    relations_per_step: int = count(8, "how many relations share them, each with examples of its own")
-    num_negatives: int = count(256, "wrong answers per query")
-    steps: int = 3000
-    learning_rate: float = 3e-3
-    clip: float = 5.0
-    validate_every: int = 500
-    valid_queries: int = 0
-    patience: int = 10
-    checkpoint_every: int = 500
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        FeatureTable(self.text).columns_of(*self.left_out)
-
-    @property
-    def left_out(self) -> list[str]:
-        """The kinds of evidence to leave out."""
-        return self.without_evidence.replace(",", " ").split()
-
-
-def universal() -> EvidenceNetSettings:
-    """Return settings to learn from many graphs what serves any other, with one example to ten."""
-    mixed = {"max_shots": 10, "among_all_share": 0.3, "evidence_dropout": 0.25}
-    return EvidenceNetSettings(**mixed)
-
-
-def tiny() -> EvidenceNetSettings:
-    """Return settings for a graph of some thirty entities and a few seconds."""
-    return EvidenceNetSettings(batch_size=16, num_negatives=16, steps=20, validate_every=10)
 
 
 class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
@@ -115,6 +60,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         self.graph, self.shots = self.dataset.graph, shots
         self.index = EvidenceIndex(self.graph, settings.text)
         self.table = FeatureTable(settings.text)
+        self.trust = TrustMeter(self.index, self.table)
         self._examples: SupportCache[Examples] = SupportCache()
         self._scorers: SupportCache[ScoreTails] = SupportCache()
         self._left_out = self.table.columns_of(*settings.left_out)
@@ -129,7 +75,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         torch.manual_seed(self.settings.seed)
         module = FeatureScorer(len(self.table), self.settings.hidden_width, torch.from_numpy(self._left_out))
         if self._trained is not None:
-            self._trained.load_into(module)
+            TrainedWeights.of(self._network().state(), None, self._trained.source).load_into(module)
         return module.to(self.device)
 
     @property
@@ -167,7 +113,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         stage = self.stage("evidence", self._losses, validates=bool(self.dataset.valid))
         if self.is_started:
             return [replace(stage, learning_rate=self.settings.fine_tuning_rate, validates_first=stage.validates)]
-        drawn, _ = self.draw(np.random.default_rng(self.settings.seed), NUM_SAMPLED)
+        drawn, *_ = self.draw(np.random.default_rng(self.settings.seed), NUM_SAMPLED)
         self.module.standardize(drawn.flatten(0, -2))
         return [stage]
 
@@ -183,11 +129,12 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
             settings.background_share,
         )
 
-    def draw(self, rng: np.random.Generator, num_relations: int) -> "tuple[Tensor, Tensor]":
+    def draw(self, rng: np.random.Generator, num_relations: int) -> "tuple[Tensor, Tensor, Tensor]":
         """Draw episodes.
 
         Returns:
             features: of their true and wrong tails, shape (num_relations, B, 1 + n, number of features).
+            trust: shape (num_relations, number of features), how far each feature can be trusted for each relation.
             weights: shape (num_relations,), how many candidates each wrong tail stands for.
         """
         import torch
@@ -195,21 +142,22 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         mixed = self.settings.max_shots, self.settings.among_all_share
         episodes = [self._sampler.draw_mixed(rng, *mixed) for _ in range(num_relations)]
         features = self.index.episode_features(self.table, episodes, torch.get_num_threads())
+        trust = self.trust.of_episodes(episodes, rng, torch.get_num_threads())
         weights = torch.tensor([episode.weight for episode in episodes], device=self.device)
-        return torch.from_numpy(features).to(self.device), weights
+        return torch.from_numpy(features).to(self.device), torch.from_numpy(trust).to(self.device), weights
 
     def _losses(self, step: int, rng: np.random.Generator) -> Losses:
         """Tell true tails from wrong ones."""
         return {"evidence": self.loss(*self.draw(rng, self.settings.relations_per_step))}
 
-    def loss(self, features: "Tensor", weights: "Tensor") -> "Tensor":
+    def loss(self, features: "Tensor", trust: "Tensor", weights: "Tensor") -> "Tensor":
         """Return how far the network is from telling true tails from wrong ones with some of the evidence left out."""
         import torch
 
         from tripleshot.methods.evidence.listwise import evidence_loss
 
         without = torch.rand(features.shape[-1], device=features.device) < self.settings.evidence_dropout
-        return evidence_loss(self.module, features, without, weights, self.index.kernel is not None)
+        return evidence_loss(self.module, features, trust, without, weights, self.index.kernel is not None)
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by what speaks for each, a bounded number at a time."""
@@ -219,9 +167,10 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
     def _make_scorer(self, examples: Examples, network: NetworkWeights) -> ScoreTails:
         """Return what scores the tails of a head: the kernel, or the network on all features."""
-        kernel = self.index.kernel
+        kernel, trust = self.index.kernel, self.trust.of_examples(examples.support, examples.hidden)
         if not self.is_on_cpu:
-            return lambda head, tails: self._score_on_device(self._features(examples, head, tails))
+            return lambda head, tails: self._score_on_device(self._features(examples, head, tails), trust)
+        network = network.for_relation(trust)
         if kernel is None or self.settings.text:
             return lambda head, tails: network.score(self._features(examples, head, tails))
         return QuestionScorer(self.index, kernel, self.table, network, examples).score
@@ -241,11 +190,12 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         weights = self._trained or TrainedWeights.of(self.state(), None, "the network")
         return NetworkWeights.of(weights.arrays, self.settings.hidden_width, self._left_out, weights.source)
 
-    def _score_on_device(self, features: npt.NDArray[np.float32]) -> FloatArray:
+    def _score_on_device(self, features: npt.NDArray[np.float32], trust: npt.NDArray[np.float32]) -> FloatArray:
         import torch
 
         with torch.inference_mode():
-            return self.module(torch.from_numpy(features).to(self.device)).cpu().numpy()
+            seen, trusted = (torch.from_numpy(values).to(self.device) for values in (features, trust))
+            return self.module(seen, trust=trusted).cpu().numpy()
 
     def clear_cache(self) -> None:
         """Drop what was computed with weights that have changed since."""
@@ -282,8 +232,8 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
             return [{"mean": fitted.mean, "deviation": fitted.deviation, "values": fitted.values}]
 
         found = keep(lambda: hash_arrays(self.fingerprint(), fitting_code()), "fitted-weights", NUM_PAIRS, fit)
-        usual = {name: np.array(found[name]) for name in ("mean", "deviation")}  # to be written to, if somebody trains
-        fitted = replace(start, **usual).with_values(found["values"])
+        usual = (np.array(found[name]) for name in ("mean", "deviation"))  # to be written to, if somebody trains
+        fitted = start.in_units(*usual).with_values(found["values"])
         self._trained, self._module = TrainedWeights.of(fitted.state(), None, "the fitted weights"), None
         self._halves = FittedHalves(self._trained, start, self.index, self.table, self.dataset)
         self.clear_cache()
@@ -292,7 +242,8 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         """Name what speaks for and against a tail, each kind of evidence once; the weights add up to the score."""
         features = self.features(support, head, np.array([tail]))[0]
         groups = np.stack([self.table.columns_of(group) for group in self.table.groups])
-        added, rest = self._network().contributions(features, groups)
+        network = self._network().for_relation(self.trust.of_examples(support))
+        added, rest = network.contributions(features, groups)
         weights = dict(zip(self.table.groups, added, strict=True))
         reasons = describe_evidence(self.index, self._read(support), head, tail, weights)
         return [*reasons, Reason(START, "where every answer to this question starts", rest)]

@@ -26,6 +26,7 @@ from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.native.network import learn
 from tripleshot.methods.evidence.network_weights import Array, NetworkWeights
 from tripleshot.methods.evidence.plain_learning import learn_plainly
+from tripleshot.methods.evidence.trust import TrustMeter
 from tripleshot.methods.trainable import TrainedWeights
 
 SEED = 0
@@ -51,6 +52,9 @@ def fit_to_own_relations(
 ) -> NetworkWeights:
     """Return the weights, fitted to the train tasks of a dataset and to other relations of its graph, half to each.
 
+    How they follow what can be trusted stays as it is: that is much the same on every graph, and a small graph would
+    teach it wrongly.
+
     Args:
         network: where the weights start.
         index: of the graph.
@@ -75,18 +79,21 @@ def fit_to_own_relations(
         episodes = [sampler.draw_mixed(rng, MAX_SHOTS, AMONG_ALL) for _ in range(EPISODES)]
         return episodes, index.episode_features(table, episodes, threads)
 
+    meter = TrustMeter(index, table)
+
     network = network.standardized(np.concatenate([draw()[1].reshape(-1, len(table)) for _ in range(SAMPLED)]))
     optimizer = _Adam()
     for step in range(steps):
         episodes, features = draw()
-        offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)
-        layers = *network.first_layer(), network.out
-        if index.kernel is None:
-            _, gradient = learn_plainly(features, layers, offsets)
-        else:
-            _, gradient = learn(features, layers, offsets, threads)
+        trust, gradients = meter.of_episodes(episodes, rng, threads), []
+        for place, episode in enumerate(episodes):
+            asked, offset = features[place : place + 1], np.log([episode.weight]).astype(np.float32)
+            own = network.for_relation(trust[place])
+            layers = *own.first_layer(), own.out
+            learned = learn_plainly(asked, layers, offset) if index.kernel is None else learn(asked, layers, offset)
+            gradients.append(network.gradient(learned[1]))
         rate = RATE * min(1.0, (step + 1) / WARMUP) * max(LAST_RATE, 1 - step / steps)
-        network = network.with_values(network.values - rate * optimizer.direction(network.gradient(gradient)))
+        network = network.with_values(network.values - rate * optimizer.direction(np.mean(gradients, axis=0)))
     return network
 
 

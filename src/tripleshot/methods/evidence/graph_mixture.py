@@ -12,7 +12,8 @@ import numpy as np
 
 from tripleshot.datasets.dataset import FewShotDataset, Task, background_tasks
 from tripleshot.errors import InputError
-from tripleshot.methods.evidence.evidence_net import NUM_SAMPLED, EvidenceNet, EvidenceNetSettings
+from tripleshot.methods.evidence.evidence_net import NUM_SAMPLED, EvidenceNet
+from tripleshot.methods.evidence.settings import EvidenceNetSettings
 from tripleshot.methods.trainable import Losses, Stage, TrainedWeights, Vectors
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ class GraphMixture:
             self.module.standardize(torch.cat(list(drawn)))
         return [replace(stage, losses=self._losses, validates=False, validates_first=False)]
 
-    def _draw(self, rng: np.random.Generator) -> "tuple[Tensor, Tensor]":
-        """Draw one of the graphs and episodes of some of its relations; return their features and weights."""
+    def _draw(self, rng: np.random.Generator) -> "tuple[Tensor, Tensor, Tensor]":
+        """Draw one of the graphs and episodes of some of its relations; return their features, trust and weights."""
         part = self.parts[rng.choice(len(self.parts), p=self.weights)]
         return part.draw(rng, self.settings.relations_per_step // GRAPHS_PER_STEP)
 
@@ -110,8 +111,8 @@ class GraphMixture:
         """Tell true tails from wrong ones on some of the graphs."""
         import torch
 
-        features, weights = zip(*(self._draw(rng) for _ in range(GRAPHS_PER_STEP)), strict=True)
-        return {"evidence": self.parts[0].loss(torch.cat(features), torch.cat(weights))}
+        drawn = zip(*(self._draw(rng) for _ in range(GRAPHS_PER_STEP)), strict=True)
+        return {"evidence": self.parts[0].loss(*map(torch.cat, drawn))}
 
     def clear_cache(self) -> None:
         """Drop what was computed with weights that have changed since."""

@@ -14,21 +14,27 @@ from tripleshot.methods.evidence.scoring import FeatureScorer
 from tripleshot.methods.losses import listwise_loss
 
 
-def evidence_loss(network: FeatureScorer, features: Tensor, without: Tensor, weights: Tensor, native: bool) -> Tensor:
+def evidence_loss(
+    network: FeatureScorer, features: Tensor, trust: Tensor, without: Tensor, weights: Tensor, native: bool
+) -> Tensor:
     """Return the mean negative log probability of the true tails.
 
     Args:
         network: that scores.
         features: shape (relations, B, 1 + n, number of features), the true tail first.
+        trust: shape (relations, number of features), how far each feature can be trusted for each relation.
         without: shape (number of features,), true for features that are left out.
         weights: shape (relations,), how many candidates each wrong tail stands for.
         native: whether compiled code, which there has to be, does the work; on another device than the processor torch
             does it anyway.
     """
     if not native or features.device.type != "cpu":
-        return listwise_loss(network(features, without), weights[:, None, None])
-    layers = *network.first_layer(without), network.out.weight[0]
-    return _ListwiseLoss.apply(features, weights.log(), *layers)
+        scores = [network(part, without, one) for part, one in zip(features, trust, strict=True)]
+        return listwise_loss(torch.stack(scores), weights[:, None, None])
+    losses = []
+    for part, one, offset in zip(features.split(1), trust, weights.log().split(1), strict=True):
+        losses.append(_ListwiseLoss.apply(part, offset, *network.first_layer(without, one), network.out.weight[0]))
+    return torch.stack(losses).mean()
 
 
 class _ListwiseLoss(torch.autograd.Function):

@@ -19,6 +19,7 @@ Layers = tuple[Array, Array, Array]
 """The first layer, its bias and the second layer: shapes (width, number of features), (width,) and (width,)."""
 
 MIN_DEVIATION = 1e-3  # of a feature that says something
+OF_TRUST = ("trusted", "trusting")
 FAR = 6.0  # deviations, beyond which the tail of the normal distribution is below 1e-9
 NUM_POINTS = 8193  # in which it is known; a straight line between two of them is off by 2e-8 at most
 
@@ -32,6 +33,8 @@ class NetworkWeights:
         deviation: shape (num_features,), by how much they usually differ from that.
         hidden: shape (width, num_features), the first layer.
         bias: shape (width,), of the first layer.
+        trusted: shape (width, num_features), what the first layer has more of a feature that can be trusted.
+        trusting: shape (width, num_features), what its bias has more if a feature can be trusted.
         out: shape (width,), the second layer.
         left_out: shape (num_features,), true for features that are never looked at (ablation).
     """
@@ -40,26 +43,42 @@ class NetworkWeights:
     deviation: Array
     hidden: Array
     bias: Array
+    trusted: Array
+    trusting: Array
     out: Array
     left_out: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, state: Mapping[str, Array], width: int, left_out: npt.NDArray[np.bool_], source: str) -> Self:
-        """Take weights by the names that `FeatureScorer` gives them; `source` is for messages."""
+        """Take weights by the names that `FeatureScorer` gives them; `source` is for messages.
+
+        A run of an earlier version may know nothing of trust.
+        """
         size = len(left_out)
+        state = {"trusted": np.zeros((width, size), np.float32), "trusting": np.zeros((width, size), np.float32)} | {
+            **state
+        }
         shapes = {
             "mean": (size,),
             "deviation": (size,),
             "hidden.weight": (width, size),
             "hidden.bias": (width,),
+            "trusted": (width, size),
+            "trusting": (width, size),
             "out.weight": (1, width),
         }
         for name in sorted(shapes.keys() | state.keys()):
             found, needed = (str(shape) if shape else "nothing" for shape in (_shape(state, name), shapes.get(name)))
             if found != needed:
                 raise InputError(f"{source}: belongs to another configuration: {name} is {found}, not {needed}")
-        mean, deviation, hidden, bias, out = (state[name] for name in shapes)
-        return cls(mean, deviation, hidden, bias, out[0], left_out)
+        mean, deviation, hidden, bias, trusted, trusting, out = (state[name] for name in shapes)
+        return cls(mean, deviation, hidden, bias, trusted, trusting, out[0], left_out)
+
+    def for_relation(self, trust: Array) -> Self:
+        """Return the network as it weighs evidence for one relation, given how far each feature can be trusted."""
+        trust, nothing = np.where(self.left_out, np.float32(0), trust), np.zeros_like(self.hidden)
+        hidden, bias = self.hidden + self.trusted * trust, self.bias + self.trusting @ trust
+        return replace(self, hidden=hidden, bias=bias, trusted=nothing, trusting=nothing)
 
     def first_layer(self) -> tuple[Array, Array]:
         """Return the first layer as it applies to features that are not standardized: weights and bias."""
@@ -74,13 +93,25 @@ class NetworkWeights:
             features: shape (n, num_features); one that hardly differs there keeps its deviation.
         """
         deviation = features.std(axis=0)
-        deviation = np.where(deviation < MIN_DEVIATION, self.deviation, deviation)
-        mean, (weights, bias) = features.mean(axis=0), self.first_layer()
-        return replace(self, mean=mean, deviation=deviation, hidden=weights * deviation, bias=bias + weights @ mean)
+        return self.in_units(features.mean(axis=0), np.where(deviation < MIN_DEVIATION, self.deviation, deviation))
+
+    def in_units(self, mean: Array, deviation: Array) -> Self:
+        """Return a network with the same scores that sees features by how far they are from another mean."""
+        shift, scale = (mean - self.mean) / self.deviation, deviation / self.deviation
+        seen = np.where(self.left_out, np.float32(0), shift)
+        return replace(
+            self,
+            mean=mean,
+            deviation=deviation,
+            hidden=self.hidden * scale,
+            bias=self.bias + self.hidden @ seen,
+            trusted=self.trusted * scale,
+            trusting=self.trusting + self.trusted * seen,
+        )
 
     @property
     def values(self) -> Array:
-        """All that is learned, as one row of numbers."""
+        """What is fitted to a graph, as one row of numbers: both layers, but not how they follow trust."""
         return np.concatenate([layer.ravel() for layer in (self.hidden, self.bias, self.out)])
 
     def with_values(self, values: npt.NDArray[np.floating]) -> Self:
@@ -102,6 +133,8 @@ class NetworkWeights:
             "deviation": self.deviation,
             "hidden.weight": self.hidden,
             "hidden.bias": self.bias,
+            "trusted": self.trusted,
+            "trusting": self.trusting,
             "out.weight": self.out[None],
         }
 

@@ -24,6 +24,7 @@ class FeatureScorer(nn.Module):
         super().__init__()
         self.left_out = left_out
         self.hidden = nn.Linear(num_features, width)
+        self.trusted, self.trusting = (nn.Parameter(torch.zeros(width, num_features)) for _ in range(2))
         self.out = nn.Linear(width, 1, bias=False)
         self.register_buffer("mean", torch.zeros(num_features))
         self.register_buffer("deviation", torch.ones(num_features))
@@ -33,22 +34,29 @@ class FeatureScorer(nn.Module):
         self.mean.copy_(features.mean(0))
         self.deviation.copy_(features.std(0).clamp(min=MIN_DEVIATION))
 
-    def forward(self, features: Tensor, without: Tensor | None = None) -> Tensor:
-        """Score pairs by their features, shape (..., num_features), as if those in `without` had their mean."""
-        return self.second_layer(functional.linear(features, *self.first_layer(without)))
+    def forward(self, features: Tensor, without: Tensor | None = None, trust: Tensor | None = None) -> Tensor:
+        """Score pairs by their features, shape (..., num_features), as `first_layer` weighs them."""
+        return self.second_layer(functional.linear(features, *self.first_layer(without, trust)))
 
-    def first_layer(self, without: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def first_layer(self, without: Tensor | None = None, trust: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the first layer as it applies to features that are not standardized: weights and bias.
 
-        It is linear: what parts of the features add to it can be computed apart and added up. Features in `without`,
-        shape (num_features,), count as if they had their mean.
+        It is linear: what parts of the features add to it can be computed apart and added up.
+
+        Args:
+            without: shape (num_features,), true for features that count as if they had their mean.
+            trust: shape (num_features,), how far each can be trusted for a relation; None for a relation that nothing
+                is known of.
         """
-        scale = 1 / self.deviation
+        seen = torch.ones_like(self.deviation)
         for ignored in (self.left_out, without):
             if ignored is not None:
-                scale = scale * ~ignored.to(scale.device)
-        weights = self.hidden.weight * scale
-        return weights, self.hidden.bias - weights @ self.mean
+                seen = seen * ~ignored.to(seen.device)
+        weights, bias = self.hidden.weight, self.hidden.bias
+        if trust is not None:
+            weights, bias = weights + self.trusted * (trust * seen), bias + self.trusting @ (trust * seen)
+        weights = weights * (seen / self.deviation)
+        return weights, bias - weights @ self.mean
 
     def second_layer(self, hidden: Tensor) -> Tensor:
         """Score pairs by what the first layer says of them, shape (..., width)."""

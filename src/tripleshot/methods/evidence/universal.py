@@ -13,7 +13,8 @@ from safetensors.numpy import load_file
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.evidence.evidence_net import EvidenceNet, EvidenceNetSettings
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
+from tripleshot.methods.evidence.settings import EvidenceNetSettings
 from tripleshot.methods.protocol import Reason
 from tripleshot.methods.trainable import UNIVERSAL, WEIGHTS, TrainedWeights
 

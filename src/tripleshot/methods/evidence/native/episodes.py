@@ -26,8 +26,8 @@ class PinnedEpisodes:
             ends: the ends of the edges that each of them hides.
             num_features: per pair.
         """
-        tails = np.stack([episode.tails for episode in episodes])
-        heads = np.stack([episode.queries[:, 0] for episode in episodes])
+        tails = np.stack([episode.tails for episode in episodes]).astype(np.int64, copy=False)
+        heads = np.stack([episode.queries[:, 0] for episode in episodes]).astype(np.int64, copy=False)
         supports = [np.ascontiguousarray(episode.support, np.int64) for episode in episodes]
         self.features = np.empty((*tails.shape, num_features), np.float32)
         self._arrays = tails, heads, supports, ends
