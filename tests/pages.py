@@ -166,9 +166,9 @@ class Reader:
     def run_tripleshot(self, words: list[str]) -> None:
         """Run a command of tripleshot in this process; one that fails is an error.
 
-        A cluster is not asked, and nobody speaks with a server on standard input.
+        A cluster and Wikidata are not asked, and nobody speaks with a server on standard input.
         """
-        if "--cluster" in words or words[0] == "mcp":
+        if "--cluster" in words or words[0] == "mcp" or any(word.startswith("wikidata:") for word in words):
             app.parse_args(words, print_error=False, exit_on_error=False)
             return
         before, sys.argv = sys.argv, ["tripleshot", *map(os.path.expanduser, self.shorten_command(words))]

@@ -12,6 +12,7 @@ What would take long is made short:
   They start from the preset `tiny`, with vectors of one width, so that one method can start from those of another.
 - `compare` and `paper main` train two methods where the page asks for all; `paper ablation` has one number of examples;
   `paper search` measures one point.
+- A SPARQL endpoint and a graph database are those of this process.
 - `serve` takes a free port and runs until the page has been read; `curl` asks it.
 
 What installs or starts processes is checked and not run: `make` by its targets, `pip` by the extras of the package,
@@ -26,6 +27,7 @@ import signal
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from threading import Thread
 
@@ -33,10 +35,12 @@ import numpy as np
 import pytest
 import uvicorn
 
+from bolt_server import Answer, bolt_server
 from clocks import SteadyClock
 from downloads import Page, Server, sha256
 from graphs import make_graph
 from pages import PAGES, ROOT, Reader, blocks_of, name_of
+from sparql_server import sparql_server
 from tripleshot.datasets.catalog import REMOTE, load_atlas
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.download import RemoteDataset
@@ -124,6 +128,24 @@ def published(folder: Path) -> Iterator[RemoteDataset]:
         server.shutdown()
 
 
+@contextmanager
+def connected() -> Iterator[dict[str, str]]:
+    """Run a SPARQL endpoint and a graph database, and give the address of each by the one that pages have for it."""
+    triples = [("Baku", "on_sea", "Caspian"), ("Varna", "on_sea", "Black"), ("Odesa", "on_sea", "Black")]
+    triples += [("Baku", "near", "Sumqayit"), ("Sumqayit", "near", "Baku")]
+    turtle = "@prefix : <https://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    turtle += "".join(f":{head} :{relation} :{tail} .\n" for head, relation, tail in triples)
+    answers = {
+        "MATCH (s)-[r]->(o)": Answer(
+            ("s", "p", "o"), [("Ada", "KNOWS", "Bob"), ("Ada", "LIVES_IN", "London"), ("Bob", "LIVES_IN", "London")]
+        ),
+        "MATCH (n) RETURN": Answer(("name", "types", "label"), [("Ada", ["Person"], None)]),
+        "MATCH (s:Person)-[r:KNOWS]->(o)": Answer(("s", "p", "o"), [("Ada", "KNOWS", "Bob")]),
+    }
+    with sparql_server(f'{turtle}:Baku rdfs:label "Baku" .') as endpoint, bolt_server(answers) as database:
+        yield {"https://example.org/sparql": endpoint.url, "bolt://localhost:7687": database.url}
+
+
 @pytest.fixture
 def reader(tmp_path, monkeypatch) -> Iterator[Reader]:
     """Someone in an empty folder with the files that pages speak of; what they fetch comes from this process."""
@@ -139,9 +161,13 @@ def reader(tmp_path, monkeypatch) -> Iterator[Reader]:
     logger = logging.getLogger("tripleshot")
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     level, signals = logger.level, {number: signal.getsignal(number) for number in numbers}
-    found = Reader(shorten_command, shorten_code)
-    monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: found.run_server(server, sockets))
-    with published(home) as remote:
+    monkeypatch.setenv("TRIPLESHOT_PASSWORD", "secret")
+    with published(home) as remote, connected() as addresses:
+        found = Reader(
+            lambda words: [addresses.get(word, word) for word in shorten_command(words)],
+            lambda code: reduce(lambda text, name: text.replace(name, addresses[name]), addresses, shorten_code(code)),
+        )
+        monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: found.run_server(server, sockets))
         monkeypatch.setitem(REMOTE, "nell-one", remote)
         yield found
     found.stop()

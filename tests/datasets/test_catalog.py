@@ -3,6 +3,8 @@ import json
 import shutil
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from indexes import everything_on_disk
@@ -140,3 +142,10 @@ def test_a_large_file_is_read_once_and_opened_from_then_on(tmp_path, monkeypatch
 def test_a_path_from_a_folder_is_kept_for_what_is_no_name_of_the_catalog(tmp_path):
     assert relative_source("atlas", tmp_path) == relative_source("", tmp_path) == ""
     assert relative_source(str(tmp_path / "graph.tsv"), tmp_path / "runs" / "one") == "../../graph.tsv"
+
+
+def test_a_folder_of_parquet_files_is_asked_like_a_file(tmp_path):
+    for number in range(2):
+        columns = {"head": [f"a{number}"], "relation": ["r"], "tail": ["b"]}
+        pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    assert load_whole_graph(tmp_path).graph.num_triples == 2

@@ -30,6 +30,9 @@ from tripleshot.graph.types import (
 )
 
 app = App(name="data", help="Look at datasets, make them from your own graph, check them, fetch them.")
+app.command(
+    "tripleshot.cli.importing:import_command", name="import", help="Bring a graph from where it lives into one file."
+)
 
 
 @app.command

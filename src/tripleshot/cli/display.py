@@ -154,8 +154,8 @@ def show_verdicts(report: "Report") -> None:
 
 
 @contextmanager
-def progress_bar(text: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar that is gone when the work is done; give a function that takes how much is done and of how much."""
+def progress_bar(text: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Show a bar that is gone when the work is done; give a function that takes how much is done, and of how much."""
     with _live(MofNCompleteColumn(), TimeElapsedColumn(), transient=True) as progress:
         task = progress.add_task(text, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)

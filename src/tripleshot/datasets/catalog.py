@@ -24,6 +24,7 @@ from tripleshot.errors import InputError, did_you_mean
 from tripleshot.files.atomic import cache_dir, recover, write_file
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
+from tripleshot.graph.readers.tables import find_shards
 from tripleshot.graph.types import find_types, types_from_mapping
 
 logger = logging.getLogger(__name__)
@@ -86,8 +87,9 @@ def fetch_dataset(
 def load_dataset(source: str | Path, fetch: bool = False) -> FewShotDataset:
     """Load a few-shot dataset: a name in the catalog, a folder, or a file of triples.
 
-    A folder holds a dataset written by `FewShotDataset.save` or one in the NELL-One layout. A file of triples is split
-    by the paper's rule; `read_graph` and `make_dataset` have the options.
+    A folder holds a dataset written by `FewShotDataset.save` or one in the NELL-One layout. A file of triples, or a
+    folder of Parquet files with triples, is split by the paper's rule; `read_graph` and `make_dataset` have the
+    options.
 
     Args:
         source: `atlas`, `nell-one`, `wiki-one` or a path.
@@ -126,7 +128,7 @@ def load_whole_graph(
         return load_atlas().whole
     path, name = _locate(source, fetch=False)
     role = json.dumps(["whole", name, columns, literals])
-    if path.is_dir():
+    if _is_dataset(path):
         return open_dataset(path, role, lambda: _read_folder(path, name).whole)
     return open_dataset(path, role, lambda: read_file(path))
 
@@ -145,7 +147,7 @@ def _load(source: str | Path, fetch: bool) -> FewShotDataset:
     if str(source) == ATLAS:
         return load_atlas()
     path, name = _locate(source, fetch)
-    if path.is_dir():
+    if _is_dataset(path):
         return open_dataset(path, name, lambda: _read_folder(path, name))
     return open_dataset(path, "", lambda: make_dataset(read_graph(path), name=_stem(path)))
 
@@ -168,6 +170,11 @@ def _locate(source: str | Path, fetch: bool) -> tuple[Path, str]:
     if not path.exists():
         raise InputError(f"{source}: no such file, folder or dataset{did_you_mean(str(source), dataset_names())}")
     return path, ""
+
+
+def _is_dataset(path: Path) -> bool:
+    """Tell whether a path is to be read as a dataset; a file, and a folder of Parquet files alone, is triples."""
+    return path.is_dir() and (is_saved_dataset(path) or is_nell_layout(path) or not find_shards(path))
 
 
 def _stem(path: Path) -> str:
@@ -194,7 +201,10 @@ def _read_folder(folder: Path, name: str) -> FewShotDataset:
         return load_saved_dataset(folder)
     if is_nell_layout(folder):
         return read_nell_layout(folder, name or None)
-    raise InputError(f"{folder}: neither a dataset saved by tripleshot nor a NELL-One directory with a path_graph")
+    raise InputError(
+        f"{folder}: neither a dataset saved by tripleshot nor a NELL-One directory with a path_graph "
+        "nor a folder of Parquet files"
+    )
 
 
 @cache

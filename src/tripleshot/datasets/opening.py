@@ -84,7 +84,7 @@ def open_with_train_edges(dataset: FewShotDataset) -> KnowledgeGraph:
 
 def _fingerprint(source: Path, role: str) -> str:
     """Return what changes with any of the files; a time of change cannot be set back as a time of writing can."""
-    files = sorted(source.iterdir()) if source.is_dir() else [source]
+    files = sorted(source.rglob("*")) if source.is_dir() else [source]
     states = [(str(file.resolve()), file.stat()) for file in files if file.is_file()]
     parts = [[path, state.st_size, state.st_mtime_ns, state.st_ctime_ns] for path, state in states]
     return hashlib.sha256(json.dumps([FORMAT, role, source.name, parts]).encode()).hexdigest()

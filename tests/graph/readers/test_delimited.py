@@ -196,4 +196,6 @@ def test_missing_files_and_directories_without_a_graph_are_refused(tmp_path):
         with pytest.raises(InputError):
             read_graph(odd)
     assert refusal(tmp_path / "none.tsv") == "none.tsv: no such file"
-    assert re.search("expected a file, or a directory with a file named path_graph$", refusal(tmp_path))
+    assert re.search(
+        "expected a file, or a directory with a file named path_graph or with Parquet files$", refusal(tmp_path)
+    )

@@ -1,4 +1,5 @@
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -126,3 +127,22 @@ def test_text_in_a_parquet_file_that_is_no_utf8_is_refused(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"abcd", b"ab\xff\xfe"))
     with pytest.raises(InputError, match=r"graph.parquet: .*UTF"):
         read_graph(path)
+
+
+def test_a_folder_of_parquet_files_is_one_graph(tmp_path):
+    (tmp_path / "data").mkdir()
+    for number in range(3):
+        table = pa.table({"head": [f"a{number}"], "relation": ["r"], "tail": ["b"], "weight": [number]})
+        pq.write_table(table, tmp_path / "data" / f"train-{number:05}-of-00003.parquet")
+    (tmp_path / "README.md").write_text("no shard")
+    (tmp_path / ".cache").mkdir()
+    (tmp_path / ".cache" / "old.parquet").write_bytes(b"broken")
+    assert named(read_graph(tmp_path)) == [(f"a{number}", "r", "b") for number in range(3)]
+    pq.write_table(pa.table({"head": [1], "relation": ["r"], "tail": ["b"]}), tmp_path / "more.parquet")
+    with pytest.raises(InputError, match="the files have different columns"):
+        read_graph(tmp_path)
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame(COLUMNS), pa.table(COLUMNS).to_reader()])
+def test_frames_of_polars_and_streams_of_arrow_are_read(frame):
+    assert named(read_graph(frame)) == [("a", "r", "b"), ("b", "s", "c")]

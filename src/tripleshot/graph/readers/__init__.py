@@ -1,4 +1,4 @@
-"""Files, frames and factories in, one KnowledgeGraph out.
+"""Files, frames, servers and factories in, one KnowledgeGraph out.
 
 Every reader ends in `encoding`, so that ids, duplicates and empty names mean the same whatever the triples came from.
 """
@@ -14,9 +14,11 @@ from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.delimited import read_delimited
 from tripleshot.graph.readers.memory import read_factory, read_triples
+from tripleshot.graph.readers.objects import is_hetero_data, is_networkx, read_hetero_data, read_networkx
+from tripleshot.graph.readers.places import read_place
 from tripleshot.graph.readers.rdf import FORMATS, read_rdf, read_rdflib
 from tripleshot.graph.readers.sources import format_suffix, is_directory
-from tripleshot.graph.readers.tables import read_frame, read_parquet
+from tripleshot.graph.readers.tables import find_shards, read_frame, read_parquet, read_shards
 
 __all__ = ["Literals", "read_graph"]
 
@@ -25,7 +27,7 @@ Literals = Literal["skip", "keep"]
 
 ACCEPTED = (
     "a path, a data frame, an Arrow table, an iterable of (head, relation, tail) strings, "
-    "a PyKEEN TriplesFactory or an rdflib Graph"
+    "a PyKEEN TriplesFactory, an rdflib Graph, a directed graph of networkx, a HeteroData or the address of a server"
 )
 
 
@@ -40,9 +42,15 @@ def read_graph(
     r"""Read triples from wherever they are.
 
     A path may lead to delimited text (.tsv, .csv, .txt, or any name without a known suffix), Parquet (.parquet), RDF
-    (.nt, .ttl, .nq, .trig, .rdf, .jsonld), text and RDF also compressed (.gz, .zst), or to a directory laid out like
-    NELL-One, whose `path_graph` is read. In memory, a data frame (pandas, polars, Arrow), an iterable of
-    (head, relation, tail) strings, a PyKEEN TriplesFactory (its ids are kept) and an rdflib Graph are read.
+    (.nt, .ttl, .nq, .trig, .rdf, .jsonld), text and RDF also compressed (.gz, .zst), to a directory of Parquet files,
+    which are one graph, or to one laid out like NELL-One, whose `path_graph` is read. In memory, a data frame (pandas,
+    polars, Arrow), an iterable of (head, relation, tail) strings, a PyKEEN TriplesFactory (its ids are kept), an rdflib
+    Graph, a directed graph of networkx and a HeteroData of PyTorch Geometric are read.
+
+    An address is a SPARQL endpoint (`https://...`), a database that speaks Bolt (`bolt://...`, `neo4j://...`) or
+    `wikidata:P19,P27`. `read_sparql`, `read_neo4j` and `read_wikidata` have their options, `read_sql` reads tables.
+
+    A table may have labels beside its triples, in columns such as `head_label`, and types in `head_types`.
 
     Names are taken as they stand: "NA" and "null" are names, quotes in a TSV are part of a name. Blank lines, repeated
     triples and RDF literals are left out, each with one `InputWarning` that counts them. Everything else that is not
@@ -65,6 +73,8 @@ def read_graph(
         raise InputError(f"columns: expected the three names of head, relation and tail, found {columns!r}")
     if literals not in ("skip", "keep"):
         raise InputError(f"literals: expected 'skip' or 'keep', found {literals!r}")
+    if isinstance(source, str) and (graph := read_place(source, literals)) is not None:
+        return graph
     if isinstance(source, (str, PathLike)):
         return _read_path(Path(source), header, delimiter, columns, keep_literals=literals == "keep")
     if hasattr(source, "mapped_triples"):
@@ -73,6 +83,10 @@ def read_graph(
         return read_frame(source, columns)
     if hasattr(source, "namespace_manager"):
         return read_rdflib(source, keep_literals=literals == "keep")
+    if is_networkx(source):
+        return read_networkx(source)
+    if is_hetero_data(source):
+        return read_hetero_data(source)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         return read_triples(source)
     raise InputError(f"cannot read triples from {type(source).__name__}; expected {ACCEPTED}")
@@ -83,8 +97,12 @@ def _read_path(
 ) -> KnowledgeGraph:
     if is_directory(path):
         directory, path = path, path / "path_graph"
+        if not path.is_file() and find_shards(directory):
+            return read_shards(directory, columns)
         if not path.is_file():
-            raise InputError(f"{directory}: expected a file, or a directory with a file named path_graph")
+            raise InputError(
+                f"{directory}: expected a file, or a directory with a file named path_graph or with Parquet files"
+            )
     suffix = format_suffix(path)
     if suffix == ".parquet":
         return read_parquet(path, columns)

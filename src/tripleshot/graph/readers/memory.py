@@ -10,10 +10,11 @@ import pyarrow as pa
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.encoding import Encoded, encode_ids, encode_names, warn_of_duplicates
-from tripleshot.graph.readers.sources import shorten
+from tripleshot.graph.readers.sources import Progress, shorten, warn_stopped
 from tripleshot.graph.vocabulary import Vocabulary
 
 BATCH = 100_000
+SHOWN = 1000  # triples between two reports of progress
 
 
 class Factory(Protocol):
@@ -39,6 +40,36 @@ def read_names(triples: Iterable[Sequence[str]], origin: str) -> KnowledgeGraph:
     if not chunks[0]:
         raise InputError(f"{origin}: expected triples, found none")
     return _accepted(encode_names(*(pa.chunked_array(column) for column in chunks)), origin)
+
+
+def bounded(
+    triples: Iterator[tuple[str, str, str]], max_triples: int, place: str, progress: Progress | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Yield triples up to a number, and warn if there are more.
+
+    Args:
+        triples: any number of them.
+        max_triples: how many to yield at most.
+        place: where they come from, for the warning.
+        progress: told how many have come.
+    """
+    if max_triples < 1:
+        raise InputError(f"max_triples: expected 1 or more, found {max_triples}")
+    num_triples = 0
+    for triple in islice(triples, max_triples):
+        yield triple
+        num_triples += 1
+        if progress is not None and num_triples % SHOWN == 0:
+            progress(num_triples, None)
+    if num_triples == max_triples and next(triples, None) is not None:
+        warn_stopped(place, num_triples)
+
+
+def as_name(value: object, place: str) -> str:
+    """Return a text or an integer of another library as a name."""
+    if isinstance(value, bool) or not isinstance(value, str | int | np.integer):
+        raise InputError(f"{place}: expected a name as text or integer, found {shorten(repr(value))}")
+    return str(value)
 
 
 def read_factory(factory: Factory) -> KnowledgeGraph:
