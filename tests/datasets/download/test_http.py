@@ -113,7 +113,7 @@ def test_a_passing_server_error_is_tried_again(server, home):
 
 def test_the_wait_grows(server, home, monkeypatch):
     waits = []
-    monkeypatch.setattr("tripleshot.datasets.download.http.time.sleep", waits.append)
+    monkeypatch.setattr("tripleshot.web.time.sleep", waits.append)
     server.pages["/tiny"] = Page(b"", statuses=[500] * 4)
     with pytest.raises(FetchError, match="500"):
         fetch(tiny_remote(server.url("/tiny")), home, attempts=4, wait=0.5)

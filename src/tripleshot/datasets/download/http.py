@@ -1,25 +1,25 @@
 """Download of one file over HTTP, resumed where it stopped: after a lost connection and in the next run alike."""
 
 import json
-import time
 import urllib.request
-from http.client import HTTPException, HTTPResponse, InvalidURL
 from pathlib import Path
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from rich.markup import escape
 from rich.progress import Progress, TaskID
 
 from tripleshot.errors import FetchError
-
-TIMEOUT_SECONDS = 30.0
-CHUNK_BYTES = 1 << 20
-RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})  # the server may answer the next request
-
-
-class _InterruptedError(Exception):
-    """The network failed in a way that another attempt may overcome."""
+from tripleshot.web import (
+    InterruptedTransferError,
+    Response,
+    expected_bytes,
+    read_chunk,
+    refuse_passing_failure,
+    refuse_short,
+    send_request,
+    status_of,
+    with_retries,
+)
 
 
 def download(url: str, part: Path, *, progress: Progress, attempts: int = 5, wait: float = 1.0) -> None:
@@ -39,21 +39,14 @@ def download(url: str, part: Path, *, progress: Progress, attempts: int = 5, wai
         FetchError: the server refused, or every attempt was interrupted.
         OSError: the disk failed.
     """
-    reason = "no attempt was made"
     bar = progress.add_task(escape(Path(urlsplit(url).path).name or url), total=None)
     try:
-        for attempt in range(attempts):
-            if attempt:
-                time.sleep(wait * 2 ** (attempt - 1))
-            try:
-                _resume(url, part, progress, bar)
-                return
-            except _InterruptedError as error:
-                reason = str(error)
+        with_retries(lambda: _resume(url, part, progress, bar), attempts, wait)
+    except InterruptedTransferError as error:
+        arrived = part.stat().st_size if part.exists() else 0
+        raise FetchError(f"{url}: {error} ({arrived:,} bytes arrived; running the command again resumes)") from error
     finally:
         progress.remove_task(bar)
-    arrived = part.stat().st_size if part.exists() else 0
-    raise FetchError(f"{url}: {reason} ({arrived:,} bytes arrived; running the command again resumes)")
 
 
 def discard(part: Path) -> None:
@@ -72,86 +65,52 @@ def _resume(url: str, part: Path, progress: Progress, bar: TaskID) -> None:
         if offset and response.status in (206, 416):
             if not _continues(response, offset, version):
                 discard(part)
-                raise _InterruptedError("the file has changed on the server, starting over")
+                raise InterruptedTransferError("the file has changed on the server, starting over")
         else:
             _require_success(url, response)
             offset = 0
         _receive(response, url, part, offset, progress, bar)
 
 
-def _request(url: str, offset: int, version: str) -> HTTPResponse | HTTPError:
-    """Send the request; a response with an error status is returned like any other."""
+def _request(url: str, offset: int, version: str) -> Response:
     headers = {"User-Agent": "tripleshot"}
     if offset:
         headers |= {"Range": f"bytes={offset}-", "If-Range": version}
     try:
-        return _opener().open(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS)
-    except HTTPError as response:
-        return response
-    except URLError as error:
-        raise _InterruptedError(str(error.reason)) from error
-    except (InvalidURL, ValueError) as error:
+        request = urllib.request.Request(url, headers=headers)
+    except ValueError as error:
         raise FetchError(f"{url} is not a usable address: {error}") from error
-    except (OSError, HTTPException) as error:
-        raise _InterruptedError(str(error) or type(error).__name__) from error
+    return send_request(request)
 
 
-def _opener() -> urllib.request.OpenerDirector:
-    """Open http and https only: the standard opener would follow a redirect to ftp."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler,
-        urllib.request.UnknownHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
-        urllib.request.HTTPDefaultErrorHandler,
-        urllib.request.HTTPRedirectHandler,
-        urllib.request.HTTPErrorProcessor,
-    ):
-        opener.add_handler(handler())
-    return opener
-
-
-def _require_success(url: str, response: HTTPResponse | HTTPError) -> None:
-    status = f"{response.status} {response.reason}".strip()
-    if response.status in RETRIED_STATUSES:
-        raise _InterruptedError(f"the server answered {status}")
+def _require_success(url: str, response: Response) -> None:
+    refuse_passing_failure(response)
     if response.status != 200:
-        raise FetchError(f"{url} answered {status}")
+        raise FetchError(f"{url} answered {status_of(response)}")
 
 
-def _continues(response: HTTPResponse | HTTPError, offset: int, version: str) -> bool:
+def _continues(response: Response, offset: int, version: str) -> bool:
     """Tell whether a partial response continues exactly where `part` ends; some servers ignore If-Range."""
     begins_there = response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
     return begins_there and _version(response) in ("", version)
 
 
-def _receive(
-    response: HTTPResponse | HTTPError, url: str, part: Path, offset: int, progress: Progress, bar: TaskID
-) -> None:
-    length = response.headers.get("Content-Length", "")
-    total = offset + int(length) if length.isdecimal() else None
+def _receive(response: Response, url: str, part: Path, offset: int, progress: Progress, bar: TaskID) -> None:
+    length = expected_bytes(response)
+    total = None if length is None else offset + length
     arrived = offset
     progress.update(bar, total=total, completed=arrived)
     with part.open("ab" if offset else "wb") as file:
         if not offset:
             _record_path(part).write_text(json.dumps({"url": url, "version": _version(response)}))
-        while chunk := _read(response):
+        while chunk := read_chunk(response):
             file.write(chunk)
             arrived += len(chunk)
             progress.update(bar, completed=arrived)
-    if total is not None and arrived < total:
-        raise _InterruptedError(f"the connection closed before all of {total:,} bytes had come")
+    refuse_short(arrived, total)
 
 
-def _read(response: HTTPResponse | HTTPError) -> bytes:
-    try:
-        return response.read1(CHUNK_BYTES)  # unlike read, it loses nothing of what came before a break
-    except (OSError, HTTPException, ValueError) as error:
-        raise _InterruptedError(str(error) or type(error).__name__) from error
-
-
-def _version(response: HTTPResponse | HTTPError) -> str:
+def _version(response: Response) -> str:
     """Return what If-Range accepts: a strong ETag, else the date of the last change, else an empty text."""
     tag = response.headers.get("ETag", "")
     return tag if tag.startswith('"') else response.headers.get("Last-Modified", "")

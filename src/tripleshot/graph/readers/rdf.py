@@ -70,7 +70,7 @@ def read_rdf(path: Path, file_format: pyoxigraph.RdfFormat, keep_literals: bool 
     """Read an RDF file; names are IRIs without their brackets and blank nodes as `_:id`, named graphs are merged."""
     with open_binary(path) as stream:
         try:
-            return _read_statements(_parsed(stream, file_format, path), str(path), keep_literals)
+            return read_statements(_parsed(stream, file_format, path), str(path), keep_literals)
         except SyntaxError as error:
             place = str(path) if error.lineno is None else f"{path}:{error.lineno}"
             raise InputError(f"{place}: {reason(error)}") from error
@@ -82,10 +82,11 @@ def read_rdflib(graph: Iterable[tuple[Any, Any, Any]], keep_literals: bool = Fal
         Statement(str(subject), str(predicate), str(term), (term.language or "") if hasattr(term, "datatype") else None)
         for subject, predicate, term in graph
     )
-    return _read_statements(statements, type(graph).__name__, keep_literals)
+    return read_statements(statements, type(graph).__name__, keep_literals)
 
 
-def _read_statements(statements: Iterable[Statement], origin: str, keep_literals: bool) -> KnowledgeGraph:
+def read_statements(statements: Iterable[Statement], origin: str, keep_literals: bool = False) -> KnowledgeGraph:
+    """Read statements from anywhere; what becomes of literals is decided here."""
     literals = Literals(keep_literals)
     graph = read_names(literals.triples(statements), origin)
     if literals.num_skipped:
@@ -99,15 +100,20 @@ def _read_statements(statements: Iterable[Statement], origin: str, keep_literals
 
 def _parsed(stream: pa.NativeFile, file_format: pyoxigraph.RdfFormat, path: Path) -> Iterator[Statement]:
     for quad in pyoxigraph.parse(stream, format=file_format):
-        term = quad.object
-        if isinstance(term, pyoxigraph.NamedNode):
-            name, language = term.value, None
-        elif isinstance(term, pyoxigraph.Literal):
-            name, language = term.value, term.language or ""
-        elif isinstance(term, pyoxigraph.BlankNode):
-            name, language = str(term), None
-        else:
-            raise InputError(f"{path}: expected triples of names, found a triple within a triple: {shorten(str(quad))}")
-        subject = quad.subject
-        named = isinstance(subject, pyoxigraph.NamedNode)
-        yield Statement(subject.value if named else str(subject), quad.predicate.value, name, language)
+        yield statement_of(quad, str(path))
+
+
+def statement_of(quad: pyoxigraph.Triple | pyoxigraph.Quad, origin: str) -> Statement:
+    """Return a triple of pyoxigraph as names."""
+    term = quad.object
+    if isinstance(term, pyoxigraph.NamedNode):
+        name, language = term.value, None
+    elif isinstance(term, pyoxigraph.Literal):
+        name, language = term.value, term.language or ""
+    elif isinstance(term, pyoxigraph.BlankNode):
+        name, language = str(term), None
+    else:
+        raise InputError(f"{origin}: expected triples of names, found a triple within a triple: {shorten(str(quad))}")
+    subject = quad.subject
+    named = isinstance(subject, pyoxigraph.NamedNode)
+    return Statement(subject.value if named else str(subject), quad.predicate.value, name, language)
