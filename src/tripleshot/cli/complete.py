@@ -48,7 +48,7 @@ def complete_command(
     cluster: str | None = None,
     partition_size: PositiveInt = PARTITION_SIZE,
     base: str = BASE,
-    node_label: str = "Entity",
+    node_label: str = "",
     node_key: str = "name",
     add: Files = None,
     remove: Files = None,
@@ -120,9 +120,10 @@ def complete_command(
     base
         What the IRIs of names begin with that are no IRIs themselves, in files of RDF.
     node_label
-        The label of the nodes that entities are, in files of Cypher; empty where they have none in common.
+        The label of the nodes that entities are, in files of Cypher, if they have one in common; with an index it is
+        faster.
     node_key
-        The property of these nodes that has the name of the entity.
+        The property of these nodes that has the name of the entity, or `elementId()`.
     add
         A file of triples that the graph does not have, also about new entities; may be given several times.
     remove
@@ -178,7 +179,7 @@ def export_command(
     min_confidence: float = 0.0,
     most: PositiveInt | None = None,
     base: str = BASE,
-    node_label: str = "Entity",
+    node_label: str = "",
     node_key: str = "name",
 ) -> None:
     """Write proposals as another kind of file: a table, RDF with provenance, or Cypher.
@@ -205,9 +206,10 @@ def export_command(
     base
         What the IRIs of names begin with that are no IRIs themselves, in files of RDF.
     node_label
-        The label of the nodes that entities are, in files of Cypher; empty where they have none in common.
+        The label of the nodes that entities are, in files of Cypher, if they have one in common; with an index it is
+        faster.
     node_key
-        The property of these nodes that has the name of the entity.
+        The property of these nodes that has the name of the entity, or `elementId()`.
     """
     check_export(out)
     style = ExportStyle(IriNames(base), NodeStyle(node_label, node_key))

@@ -20,6 +20,7 @@ from tripleshot.errors import InputError
 CYPHER_SUFFIXES = (".cypher", ".cql")
 ROWS_PER_STATEMENT = 500
 RUN_LABEL = "TripleshotRun"
+ELEMENT_ID = "elementId()"
 ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 ESCAPED = re.compile(r"[\\'\x00-\x1f\x7f-\x9f\u2028\u2029]")
 BACKSLASH = "\\"
@@ -30,22 +31,30 @@ class NodeStyle:
     """How an entity is a node.
 
     Attributes:
-        label: of the node; empty where nodes are found by the key alone.
-        key: the property that has the entity's name.
+        label: of the node; empty where nodes are found by the key alone, which takes long in a large database.
+        key: the property that has the entity's name, or `elementId()`.
     """
 
-    label: str = "Entity"
+    label: str = ""
     key: str = "name"
 
     def __post_init__(self) -> None:
         if not self.key:
-            raise InputError("node-key: give the property that has the name of an entity")
+            raise InputError("node-key: give the property that has the name of an entity, or elementId()")
+
+    def find(self, end: str) -> str:
+        """Return the clause that finds the node of a head or a tail."""
+        label = f":{quote_name(self.label)}" if self.label else ""
+        if self.key == ELEMENT_ID:
+            return f"MATCH ({end}{label}) WHERE elementId({end}) = row.{end}"
+        return f"MATCH ({end}{label} {{{quote_name(self.key)}: row.{end}}})"
 
 
 def write_cypher(triples: Iterable[ProposedTriple], file: IO[bytes], provenance: Provenance, style: NodeStyle) -> None:
     """Write statements, some hundred proposals each, as they come.
 
-    A relationship that is there already without a run is a fact, and left as it is.
+    Nodes are those of the database: about an entity that is not there nothing is proposed. A relationship that is there
+    already without a run is a fact, and left as it is.
     """
     run = quote_string(str(provenance.run))
     file.write(_run_statement(provenance, run).encode())
@@ -88,17 +97,15 @@ def _run_statement(provenance: Provenance, run: str) -> str:
 
 
 def _statement(relation: str, rows: Sequence[ProposedTriple], run: str, style: NodeStyle) -> str:
-    kind, key = quote_name(relation), quote_name(style.key)
-    label = f":{quote_name(style.label)}" if style.label else ""
     known = [name for name in MEASURES if getattr(rows[0], name) is not None]
     lists = ",\n".join(f"  {_map(_values(row, known))}" for row in rows)
     properties = _map({**{name: f"row.{name}" for name in known}, "run": run})
     return "\n".join(
         (
             f"UNWIND [\n{lists}\n] AS row",
-            f"MERGE (head{label} {{{key}: row.head}})",
-            f"MERGE (tail{label} {{{key}: row.tail}})",
-            f"MERGE (head)-[proposed:{kind}]->(tail)",
+            style.find("head"),
+            style.find("tail"),
+            f"MERGE (head)-[proposed:{quote_name(relation)}]->(tail)",
             f"ON CREATE SET proposed = {properties}",
             f"ON MATCH SET proposed += CASE WHEN proposed.run IS NULL THEN {{}} ELSE {properties} END;\n",
         )

@@ -161,9 +161,7 @@ def read_parts(
             warn(f"{endpoint.place}: {num_rows - num_before:,} of {count:,} triples came for {shorten(query, 200)}")
 
 
-def _read_pages(
-    endpoint: Endpoint, query: str, count: int | None, paging: Paging, part: int
-) -> Iterator[pa.Table]:
+def _read_pages(endpoint: Endpoint, query: str, count: int | None, paging: Paging, part: int) -> Iterator[pa.Table]:
     """Yield the pages of one query: until one is empty, or as many rows have come as there are."""
     key, offset, num_rows, number = "", 0, 0, 0
     before = None
@@ -216,7 +214,9 @@ def collect_statements(
             names = [row.subject] if row.language is not None else [row.subject, row.object]
             if blank_nodes == "page" and any(name.startswith(BLANK) for name in names):
                 num_blank += 1
-                own = [name.replace(BLANK, f"{BLANK}{number}-", 1) if name.startswith(BLANK) else name for name in names]
+                own = [
+                    name.replace(BLANK, f"{BLANK}{number}-", 1) if name.startswith(BLANK) else name for name in names
+                ]
                 row = row._replace(**dict(zip(("subject", "object"), own, strict=False)))
             yield row
     if num_blank:

@@ -154,7 +154,9 @@ class Endpoint:
         except InterruptedTransferError:
             said = ""
         advice = {401: "; the user, the password or the header is wrong or missing", 403: "; it lets others in"}
-        moved = f" to {shorten(response.headers.get('Location', ''), 200)}" if response.status in range(300, 400) else ""
+        moved = (
+            f" to {shorten(response.headers.get('Location', ''), 200)}" if response.status in range(300, 400) else ""
+        )
         lines = [] if "<html" in said.lower() else said.split("\n")
         reasons = next((f": {shorten(line.strip(), 300)}" for line in lines if line.strip()), "")
         text = f"{self.place} answered {status_of(response)}{moved}{advice.get(response.status, '')}{reasons}"
