@@ -51,8 +51,7 @@ function showBeginning() {
     "Accept or reject what is proposed; open a triple to see why.",
     "Save the decisions, or propose again: what you accepted is then an example.",
   ];
-  const words =
-    "Confidence says how likely a tail is right if the head has the relation at all. Whether it has is for you to say.";
+  const words = "Confidence counts if the head has the relation at all. Whether it has is for you to say.";
   show(
     element(
       "section",
