@@ -131,7 +131,7 @@ def add_routes(routes: APIRouter, served: Served, scoring: Workers, lookup: Work
     async def complete(request: relation_schemas.CompletionRequest) -> relation_schemas.Completion:
         """Propose triples of a relation for some of the heads that could have it."""
         completion = await scoring.run(timed(served.service.complete(request), metrics.scoring.observe))
-        metrics.answers.inc(min(request.limit, max(0, completion.num_heads - request.skip)))
+        metrics.answers.inc((completion.next or completion.num_heads) - min(request.skip, completion.num_heads))
         return completion
 
     @routes.get("/relations", responses=documented(422, 503, 504))

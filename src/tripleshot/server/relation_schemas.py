@@ -30,7 +30,9 @@ class CompletionRequest(Request):
     examples: Examples = None
     heads: Annotated[Asked, Field(description="Heads to ask about; by default those like the examples' heads.")] = None
     skip: Annotated[int, Field(strict=True, ge=0, lt=2**31, description="How many heads to pass over.")] = 0
-    limit: Annotated[Count, Field(description="How many heads to ask about.")] = 50
+    limit: Annotated[
+        Count | None, Field(description="How many heads to ask about; by default 50, or as many as the server allows.")
+    ] = None
     top: Annotated[Count, Field(description="Proposals for a head at most.")] = 1
     min_confidence: Annotated[
         float | None, Field(ge=0, le=1, description="Of a proposal; by default 0.5 where confidence is known.")

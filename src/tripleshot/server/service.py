@@ -28,6 +28,7 @@ from tripleshot.server.limits import Limits
 from tripleshot.server.memory import check_memory
 from tripleshot.server.suggestion import suggest_question
 
+NUM_HEADS = 50  # of a relation that is completed, unless somebody wants another number
 SLICE_SIZE = 8192  # candidates scored before others may have their turn: far below a second for most methods
 
 
@@ -91,20 +92,21 @@ class Service:
     def complete(self, request: relation_schemas.CompletionRequest) -> Steps[relation_schemas.Completion]:
         """Propose triples of a relation for some of the heads that could have it, some candidates at each step."""
         started = time.perf_counter()
-        self._check_count("limit", request.limit, self.limits.max_heads)
+        limit = min(NUM_HEADS, self.limits.max_heads) if request.limit is None else request.limit
+        self._check_count("limit", limit, self.limits.max_heads)
         self._check_count("top", request.top, self.limits.max_top)
         self._check_count("heads", len(request.heads or ()), self.limits.max_heads)
         rules = Rules(request.top, request.min_confidence, max_heads=self.graph.num_entities or 1)
         rules.threshold(self.predictor)
         question = self._understand(request.examples, request.relation, "head")
-        pool = self._candidates(question, "open", request.limit, request.top)
+        pool = self._candidates(question, "open", limit, request.top)
         yield
         if request.heads is not None:
             alike = np.array([self.resolve(head) for head in request.heads], dtype=np.int64)
         else:
             self._check_heads(question)
             alike, _ = choose_heads(question, replace(rules, missing_only=request.missing_only))
-        end = request.skip + request.limit
+        end = request.skip + limit
         plan = Plan(question, alike[request.skip : end], len(alike), rules)
         rankings = []
         for head in plan.heads.tolist():
