@@ -35,7 +35,8 @@ class CompletionRequest(Request):
     ] = None
     top: Annotated[Count, Field(description="Proposals for a head at most.")] = 1
     min_confidence: Annotated[
-        float | None, Field(ge=0, le=1, description="Of a proposal; by default 0.5 where confidence is known.")
+        Annotated[float, Field(strict=True, ge=0, le=1)] | None,
+        Field(description="Of a proposal; by default 0.5 where confidence is known."),
     ] = None
     missing_only: Annotated[
         bool, Field(strict=True, description="Leave out heads that have a tail of the relation already.")
