@@ -113,7 +113,9 @@ def test_answers_are_written_as_triples_with_provenance(run, graph, tmp_path):
     store = ox.Store()
     store.load(path=str(tmp_path / "answers.nq"))
     asked = "SELECT ?city { GRAPH ?g { <https://example.org/person%2020> <https://example.org/lives%20in> ?city } }"
-    assert "https://example.org/city%200" in [row["city"].value for row in store.query(asked)]
+    found = store.query(asked)
+    assert isinstance(found, ox.QuerySolutions)
+    assert "https://example.org/city%200" in [row["city"].value for row in found]
     flags = ("--example", "person 1 | city 1", "--head", "person 20", "--method", "evidence")
     code, _, err = run("ask", graph, *flags, "--out", tmp_path / "answers.ttl")
     assert code == 1

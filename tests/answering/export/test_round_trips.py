@@ -62,7 +62,9 @@ def test_a_sparql_store_has_the_proposals_with_their_provenance_and_its_facts_as
         assert pairs_of(proposals) == EXPECTED
         proposals.write(tmp_path / f"found{suffix}", STYLE)
         post(server.update_url, insertion(tmp_path / f"found{suffix}"))
-        rows = list(server.store.query(FOUND))
+        found = server.store.query(FOUND)
+        assert isinstance(found, ox.QuerySolutions)
+        rows = list(found)
         assert {(row["head"].value, row["tail"].value) for row in rows} == pairs_of(proposals)
         assert {row["method"].value for row in rows} == {"evidence"}
         assert all(0.5 <= float(row["confidence"].value) <= 1 for row in rows)

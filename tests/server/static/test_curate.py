@@ -79,7 +79,7 @@ def test_what_was_accepted_is_an_example_of_the_next_question(people_address, op
     page.get_by_role("button", name="Accept person 20 → city 0").click()
     with page.expect_request(lambda request: '"person 20"' in (request.post_data or "")) as asked:
         page.get_by_role("button", name="Propose").click()
-    assert json.loads(asked.value.post_data)["examples"][0] == {"head": "person 20", "tail": "city 0"}
+    assert json.loads(asked.value.post_data or "")["examples"][0] == {"head": "person 20", "tail": "city 0"}
     expect(page.locator("#examples li").first).to_have_text("person 20 → city 0")
     expect(rows(page)).to_have_count(len(MISSING))
     page.get_by_role("link", name="Ask with what was accepted").click()
