@@ -1,6 +1,7 @@
-"""Results as tables: Arrow inside, pandas or polars for who works with them, Parquet, TSV or CSV as files."""
+"""Results as tables: Arrow inside, pandas or polars for who works with them, Parquet, TSV, CSV or JSON as files."""
 
 import csv
+import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_AT_ONCE = 50_000
-SUFFIXES = (".parquet", ".tsv", ".csv")
+SUFFIXES = (".parquet", ".tsv", ".csv", ".jsonl")
 
 
 class Tabular(Shown):
@@ -47,7 +48,7 @@ class Tabular(Shown):
         return frame
 
     def write(self, path: str | Path) -> None:
-        """Write the table to a .parquet, .tsv or .csv file, whole or not at all."""
+        """Write the table to a .parquet, .tsv, .csv or .jsonl file, whole or not at all."""
         write_batches(self.to_arrow().to_batches(), Path(path))
 
 
@@ -56,11 +57,11 @@ def write_batches(batches: Iterable[pa.RecordBatch], path: Path) -> None:
 
     Args:
         batches: at least one.
-        path: its suffix says what is written: .parquet, .tsv (without quoting) or .csv.
+        path: its suffix says what is written: .parquet, .tsv (without quoting), .csv or .jsonl (an object per line).
     """
     check_suffix(path)
     with new_file(path) as temporary:
-        write = _write_parquet if path.suffix == ".parquet" else _write_text
+        write = {".parquet": _write_parquet, ".jsonl": _write_json}.get(path.suffix, _write_text)
         if not write(iter(batches), temporary):
             raise InputError(f"{path}: there is nothing to write")
 
@@ -107,3 +108,13 @@ def _write_text(batches: Iterator[pa.RecordBatch], path: Path) -> bool:
             except csv.Error:
                 raise InputError(f"{path.name}: a name with a tab or a line break does not fit; write .csv") from None
     return not is_first
+
+
+def _write_json(batches: Iterator[pa.RecordBatch], path: Path) -> bool:
+    """Write an object per row and line, and tell whether there was a batch at all."""
+    has_batch = False
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for batch in batches:
+            has_batch = True
+            file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in batch.to_pylist())
+    return has_batch

@@ -21,7 +21,7 @@ def test_large_requests_are_refused_whatever_they_declare(client):
 def test_a_token_is_asked_for_everywhere_but_for_health_and_the_page(predictor):
     client = Client(create_app(predictor, Limits(), "sesame"))
     right, wrong = {"Authorization": "Bearer sesame"}, {"Authorization": "Bearer sesam\u00e9".encode("latin-1")}
-    for path in ("/about", "/entities?q=a", "/entity/0/neighbors", "/metrics", "/openapi.json"):
+    for path in ("/about", "/relations", "/entities?q=a", "/entity/0/neighbors", "/metrics", "/openapi.json"):
         assert client.get(path, headers=right).status_code == 200
         assert "token" in detail(client.get(path), 401)
         assert client.get(path, headers=wrong).headers["WWW-Authenticate"] == "Bearer"

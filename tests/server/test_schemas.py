@@ -9,7 +9,10 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from tripleshot.server import Limits, create_app
 from tripleshot.server.hosts import AllowedHosts
 
-WITH_INPUT = ["POST /answer", "POST /explain", "GET /entities", "GET /entity/{entity_id}/neighbors"]
+WITH_INPUT = [
+    *("POST /answer", "POST /complete", "POST /explain"),
+    *("GET /relations", "GET /entities", "GET /entity/{entity_id}/neighbors"),
+]
 WITHOUT_INPUT = ["GET /about", "GET /example", "GET /metrics", "GET /health", "GET /ready"]
 
 

@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -10,15 +10,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from tripleshot.answering.answers import write_answers
+from tripleshot.answering.completing import with_relation
 from tripleshot.answering.examples import Pair, Reference
 from tripleshot.answering.explanation import Side
+from tripleshot.answering.export import TRIPLE_SUFFIXES, ExportStyle, write_triples
 from tripleshot.answering.loading import open_predictor
 from tripleshot.answering.predictor import Predictor
-from tripleshot.answering.questions import Question, answer_in_batches, find_asked
+from tripleshot.answering.provenance import Provenance, name_of, origin_of
+from tripleshot.answering.questions import HEADS_PER_BATCH, Question, answer_in_batches, find_asked
 from tripleshot.answering.ranking import Candidates
 from tripleshot.arrays import IntArray, hash_arrays
 from tripleshot.datasets.catalog import absolute_source
-from tripleshot.errors import InputWarning
+from tripleshot.errors import InputError, InputWarning
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.methods import settings_of
 from tripleshot.methods.evidence.universal import Universal
@@ -70,6 +74,12 @@ class Asking:
             predictor = predictor.without_triples(read_graph(file).triples())
         return predictor
 
+    def open_again(self) -> Predictor:
+        """Open what another process has opened before, whose user was warned of what is wrong with the input."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)
+            return self.open()
+
     def from_anywhere(self) -> "Asking":
         """Return the same with whole paths, for a process that works in another folder."""
         add, remove = (tuple(str(Path(file).resolve()) for file in files) for files in (self.add, self.remove))
@@ -94,18 +104,16 @@ class OpenedAsking:
     pool: IntArray
 
     @classmethod
-    def of(cls, asking: Asking) -> "OpenedAsking":
-        """Open the graph, and look up the examples."""
-        predictor = asking.open()
+    def of(cls, asking: Asking, predictor: Predictor | None = None) -> "OpenedAsking":
+        """Open the graph unless it is open already, and look up the examples."""
+        predictor = predictor or asking.open()
         question = predictor.question(list(asking.examples) if asking.examples else None, asking.relation, asking.side)
         return cls(asking, predictor, question, predictor.candidates_for(question, asking.candidates))
 
     @classmethod
     def again(cls, asking: Asking) -> "OpenedAsking":
-        """Open what another process has opened before, whose user was warned of what is wrong with the input."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InputWarning)
-            return cls.of(asking)
+        """Open what another process has opened before."""
+        return cls.of(asking, asking.open_again())
 
     def find(self, references: Iterable[Reference]) -> list[int]:
         """Return the ids of the entities that are asked about, given by name, label or id."""
@@ -115,15 +123,35 @@ class OpenedAsking:
         """Answer for some entities, given by their ids, as record batches."""
         return answer_in_batches(self.question, asked, self.pool, self.asking.k, self.asking.include_known)
 
+    def write(
+        self, asked: Sequence[int], path: Path, progress: Callable[[int], None], style: ExportStyle | None = None
+    ) -> None:
+        """Answer for some entities into a file: a table, or triples that are not known yet with their provenance.
+
+        Args:
+            asked: ids of the entities.
+            path: its ending says what is written.
+            progress: called with the number of entities that have been answered so far.
+            style: how names become IRIs and nodes.
+        """
+        if path.suffix not in TRIPLE_SUFFIXES:
+            write_answers(self.batches(asked), path, progress)
+            return
+        if not name_of(self.question):
+            raise InputError(f"{path}: triples need a relation: say what it is called")
+        provenance = Provenance.of(self.predictor, [origin_of(self.question, len(asked))])
+        write_triples(self._triples(asked, progress), path, provenance, style)
+
+    def _triples(self, asked: Sequence[int], progress: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
+        for number, batch in enumerate(self.batches(asked), start=1):
+            yield with_relation(batch, self.question)
+            progress(min(number * HEADS_PER_BATCH, len(asked)))
+
     def fingerprint(self) -> dict[str, Any]:
         """Return what the answers follow from, as hashes and plain values: where it is equal, answers are equal."""
-        asking, method, calibration = self.asking, self.predictor.method, self.predictor.calibration
-        settings = {"method": self.predictor.name, "shots": self.predictor.shots, **settings_of(method)}
-        confidence = None if calibration is None else asdict(calibration)
-        about = json.dumps([settings, confidence], sort_keys=True, default=str)
+        asking = self.asking
         return {
-            "graph": self.predictor.dataset.content_hash,
-            "weights": hash_arrays(about, *_weights(method)),
+            **predictor_fingerprint(self.predictor),
             "examples": hash_arrays(self.question.support, self.question.known),
             "options": {
                 "side": asking.side,
@@ -133,8 +161,17 @@ class OpenedAsking:
                 "include_known": asking.include_known,
                 "device": asking.device,
             },
-            "version": version("tripleshot"),
         }
+
+
+def predictor_fingerprint(predictor: Predictor) -> dict[str, Any]:
+    """Return what all answers of a predictor follow from, whatever it is asked."""
+    method, calibration = predictor.method, predictor.calibration
+    settings = {"method": predictor.name, "shots": predictor.shots, **settings_of(method)}
+    confidence = None if calibration is None else asdict(calibration)
+    about = json.dumps([settings, confidence], sort_keys=True, default=str)
+    weights = hash_arrays(about, *_weights(method))
+    return {"graph": predictor.dataset.content_hash, "weights": weights, "version": version("tripleshot")}
 
 
 def _weights(method: Method) -> list[Any]:

@@ -1,10 +1,12 @@
 """Answers and explanations as plain JSON: the one schema of `tripleshot ask --json` and of the server."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tripleshot.answering.explanation import Explanation, WeightedNeighbor
 from tripleshot.answering.ranking import Ranked
 from tripleshot.answering.text import remarks
+from tripleshot.arrays import IntArray
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import Connection
 from tripleshot.methods.protocol import Reason
@@ -46,11 +48,23 @@ def ranking_document(graph: KnowledgeGraph, asked: int, ranked: Ranked, side: st
     return {side: entity_document(graph, asked), **about, "answers": answers}
 
 
+def proposal_documents(graph: KnowledgeGraph, heads: IntArray, rankings: Sequence[Ranked]) -> list[Document]:
+    """Return the best tails of some heads, each as a triple."""
+    return [
+        {
+            **pair_document(graph, head, answer["entity"]["id"]),
+            **{name: answer[name] for name in ("rank", "score", "confidence")},
+        }
+        for head, ranked in zip(heads.tolist(), rankings, strict=True)
+        for answer in ranking_document(graph, head, ranked)["answers"]
+    ]
+
+
 def explanation_document(explanation: Explanation) -> Document:
     """Return everything there is to say about one answer."""
     graph, main = explanation.graph, explanation.main_reasons
     return {
-        **_pair_document(graph, explanation.head, explanation.tail),
+        **pair_document(graph, explanation.head, explanation.tail),
         "asked": explanation.asked_side,
         "relation": explanation.relation,
         "score": explanation.score,
@@ -59,7 +73,7 @@ def explanation_document(explanation: Explanation) -> Document:
         "remarks": remarks(explanation),
         "examples": [
             {
-                **_pair_document(graph, example.head, example.tail),
+                **pair_document(graph, example.head, example.tail),
                 "global_weight": example.global_weight,
                 "local_weight": example.local_weight,
             }
@@ -81,7 +95,7 @@ def _reason_document(graph: KnowledgeGraph, reason: Reason, is_main: bool) -> Do
         "weight": reason.weight,
         "is_main": is_main,
         "paths": [_path_document(graph, path) for path in reason.paths],
-        "examples": [_pair_document(graph, *pair) for pair in reason.examples],
+        "examples": [pair_document(graph, *pair) for pair in reason.examples],
     }
 
 
@@ -92,7 +106,8 @@ def _path_document(graph: KnowledgeGraph, path: Connection) -> Document:
     }
 
 
-def _pair_document(graph: KnowledgeGraph, head: int, tail: int) -> Document:
+def pair_document(graph: KnowledgeGraph, head: int, tail: int) -> Document:
+    """Return both ends of a triple."""
     return {"head": entity_document(graph, head), "tail": entity_document(graph, tail)}
 
 

@@ -126,6 +126,17 @@ def _read_lines(path: Path) -> list[bytes]:
         raise InputError(f"{path}: not readable: {error.strerror or error}") from None
 
 
+def read_manifest(folder: Path) -> tuple[dict[str, Any], list[Partition]]:
+    """Return the question of a folder of answers, and its finished partitions in the order of asking.
+
+    Raises:
+        InputError: there is no manifest, or it cannot be read.
+    """
+    first, *rest = _read_lines(folder / MANIFEST)
+    partitions = {found.number: found for found in map(_read_partition, rest) if found is not None}
+    return _read_question(folder / MANIFEST, first), [partitions[number] for number in sorted(partitions)]
+
+
 def _require_same(
     path: Path,
     line: bytes,
@@ -133,17 +144,20 @@ def _require_same(
     differences: Callable[[Mapping[str, Any], Mapping[str, Any]], str],
 ) -> None:
     """Refuse to put answers to two questions into one folder."""
+    if different := differences(_read_question(path, line), header["question"]):
+        raise InputError(f"{path.parent}: has the answers to another question: {different}; choose another folder")
+
+
+def _read_question(path: Path, line: bytes) -> dict[str, Any]:
+    """Read the first line of a manifest."""
     try:
         found = json.loads(line)
         checksum = found.pop(CHECKSUM)
-        is_sound = seal_document(found)[CHECKSUM] == checksum and found["format"] == FORMAT
-        question = found["question"]
+        if seal_document(found)[CHECKSUM] == checksum and found["format"] == FORMAT:
+            return found["question"]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        is_sound, question = False, {}
-    if not is_sound:
-        raise InputError(f"{path}: not a readable manifest; choose another folder for the answers")
-    if different := differences(question, header["question"]):
-        raise InputError(f"{path.parent}: has the answers to another question: {different}; choose another folder")
+        pass
+    raise InputError(f"{path}: not a readable manifest; choose another folder for the answers")
 
 
 def _read_partition(line: bytes) -> Partition | None:

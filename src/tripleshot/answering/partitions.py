@@ -6,11 +6,12 @@ undone. What the files hold does not depend on who has answered: one process, se
 """
 
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,9 @@ class PartitionTask:
         return f"partition {self.number}"
 
 
+Task = TypeVar("Task", bound=PartitionTask)
+
+
 @dataclass(frozen=True)
 class AnsweringWork:
     """What every worker opens: the question, where answers go, and what they follow from.
@@ -71,8 +75,7 @@ class AnsweringWork:
     def open(self) -> Callable[[PartitionTask], Partition]:
         """Open the graph, check that it is the same, and return what answers a partition."""
         opened, folder = OpenedAsking.again(self.asking), Path(self.folder)
-        if different := _differences(opened.fingerprint(), self.fingerprint):
-            raise InputError(f"{self.asking.source}: a worker on {platform.node()} finds {different} there")
+        require_same(opened.fingerprint(), self.fingerprint, self.asking.source)
 
         def answer(task: PartitionTask) -> Partition:
             path = folder / Partition.name_of(task.number)
@@ -107,7 +110,6 @@ def answer_in_partitions(
     Raises:
         InputError: the folder has answers to another question, another process writes it, or an entity is unknown.
     """
-    check_bounds("partition_size", partition_size, 1)
     folder = Path(folder).resolve()
     with folder_lock(folder):
         asking = asking.from_anywhere()
@@ -116,28 +118,61 @@ def answer_in_partitions(
         fingerprint = opened.fingerprint()
         del opened  # the workers open their own
         about = {"asked": hash_arrays(asked), "num_asked": len(asked), "partition_size": partition_size}
-        manifest = Manifest.open(folder, {**fingerprint, **about}, _differences)
-        tasks = [
-            PartitionTask(number, asked[start : start + partition_size])
-            for number, start in enumerate(range(0, len(asked), partition_size))
-        ]
-        missing = [task for task in tasks if task.number not in manifest.finished]
-        done = len(asked) - sum(len(task.asked) for task in missing)
-        if progress:
-            progress(done, len(asked))
-        try:
-            with closing(crew(AnsweringWork(asking, str(folder), fingerprint), missing)) as finished:
-                for partition in finished:
-                    manifest.add(partition)
-                    done += partition.num_asked
-                    if progress:
-                        progress(done, len(asked))
-            manifest.write()
-        finally:
-            manifest.remove_abandoned()
+        work = AnsweringWork(asking, str(folder), fingerprint)
+        tasks = [PartitionTask(number, some) for number, some in enumerate(in_partitions(asked, partition_size))]
+        write_partitions(folder, {**fingerprint, **about}, tasks, partial(crew, work), progress)
     return len(asked)
 
 
-def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def in_partitions(asked: npt.NDArray[np.int64], partition_size: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Give the entities of one partition after the other."""
+    check_bounds("partition_size", partition_size, 1)
+    for start in range(0, len(asked), partition_size):
+        yield asked[start : start + partition_size]
+
+
+def write_partitions(
+    folder: Path,
+    question: Mapping[str, Any],
+    tasks: Sequence[Task],
+    do: Callable[[list[Task]], Generator[Partition, None, None]],
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Do what is left of partitions in a folder that this process has locked, and keep its manifest.
+
+    Args:
+        folder: of the partitions.
+        question: all that they follow from.
+        tasks: all of them.
+        do: does some, and gives what is finished.
+        progress: called with the number of entities that are done, and of all.
+
+    Raises:
+        InputError: the folder has something else.
+    """
+    manifest = Manifest.open(folder, question, differences)
+    missing = [task for task in tasks if task.number not in manifest.finished]
+    total = sum(len(task.asked) for task in tasks)
+    done = total - sum(len(task.asked) for task in missing)
+    report = progress or (lambda *_: None)
+    report(done, total)
+    try:
+        with closing(do(missing)) as finished:
+            for partition in finished:
+                manifest.add(partition)
+                done += partition.num_asked
+                report(done, total)
+        manifest.write()
+    finally:
+        manifest.remove_abandoned()
+
+
+def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """Name what is different in two questions; empty if nothing is."""
     return " and ".join(text for part, text in DIFFERENCES.items() if found.get(part) != wanted.get(part))
+
+
+def require_same(found: Mapping[str, Any], wanted: Mapping[str, Any], source: str) -> None:
+    """Raise an error that names what a worker has found to be different from what the first process has opened."""
+    if different := differences(found, wanted):
+        raise InputError(f"{source}: a worker on {platform.node()} finds {different} there")

@@ -12,10 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tripleshot.answering.answers import Answers
+from tripleshot.answering.completing import MAX_HEADS, Completion, Rules
 from tripleshot.answering.examples import Reference, read_examples
 from tripleshot.answering.explaining import explain
 from tripleshot.answering.explanation import Explanation, Side
 from tripleshot.answering.hidden_relations import HiddenRelations
+from tripleshot.answering.proposals import Proposals
 from tripleshot.answering.questions import (
     MAX_EXAMPLES,
     Question,
@@ -26,20 +28,15 @@ from tripleshot.answering.questions import (
     make_question,
 )
 from tripleshot.answering.ranking import Candidates, Ranked, as_candidates, choose_candidates
-from tripleshot.answering.sources import as_dataset, calibration_of, create_ready, put_on
+from tripleshot.answering.saving import save_predictor
+from tripleshot.answering.sources import add_triples, as_dataset, calibration_of, create_ready, put_on
 from tripleshot.answering.steps import finish
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset, check_shots
-from tripleshot.errors import InputError
-from tripleshot.evaluation.calibration import Calibration, save_calibration
-from tripleshot.evaluation.results import command, commit
+from tripleshot.evaluation.calibration import Calibration
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.search import NameIndex
-from tripleshot.graph.types import with_types_from_names
-from tripleshot.methods import settings_of
 from tripleshot.methods.protocol import Method
-from tripleshot.methods.trainable import TrainableMethod
-from tripleshot.training.runs import CONFIG, DATA, RunConfig, save_config, save_names
 
 DEFAULT_METHOD = "universal"
 DEFAULT_SHOTS = 5
@@ -157,8 +154,7 @@ class Predictor:
         question = self.question(examples, relation, side)
         pool = self.candidates_for(question, candidates)
         rankings = tuple(self.rank_for(question, entity, pool, k, include_known) for entity in asked)
-        seconds = time.perf_counter() - started
-        return Answers(self.graph, tuple(asked), rankings, side, seconds, question.relation)
+        return Answers(self.graph, tuple(asked), rankings, side, time.perf_counter() - started, question.relation)
 
     def predict_batches(
         self,
@@ -175,6 +171,36 @@ class Predictor:
         side, asked = find_asked(self, heads, tails)
         question = self.question(examples, relation, side)
         yield from answer_in_batches(question, asked, self.candidates_for(question, candidates), k, include_known)
+
+    def complete(
+        self,
+        relations: str | Sequence[str] | None = None,
+        *,
+        examples: Any = None,  # noqa: ANN401 (as in predict)
+        heads: Iterable[Reference] | None = None,
+        k: int = 3,
+        most: int | None = None,
+        min_confidence: float | None = None,
+        candidates: Candidates | str | Sequence[str] = "open",
+        max_heads: int = MAX_HEADS,
+        missing_only: bool = False,
+    ) -> Proposals:
+        """Propose triples that the graph does not have, for every head that could have the relation.
+
+        Args:
+            relations: one of the graph or several, some of whose triples are the examples; None takes all.
+            examples: as in `predict`, of one relation, which may be new.
+            heads: to ask about; by default those that are like the heads of the examples.
+            k: how many proposals for a head at most.
+            most: how many in all at most, the most confident first; by default all, in the order of asking.
+            min_confidence: of a proposal; by default one half, and none where a method knows no confidence.
+            candidates: as in `predict`.
+            max_heads: of each relation; those without a tail of it come first, and of these those with the most edges.
+            missing_only: leave out heads that have a tail of the relation already.
+        """
+        rules = Rules(k, min_confidence, as_candidates(candidates), max_heads, missing_only)
+        completion = Completion(self, relations, rules, examples, heads)
+        return Proposals.of(completion.batches(), completion.provenance, most)
 
     def explain(
         self,
@@ -194,8 +220,7 @@ class Predictor:
             asked_side: "tail" where the tail was asked about, and the head is the answer.
             relation: as in `predict`.
         """
-        ends = self.resolve(head), self.resolve(tail)
-        return self.explain_for(self.question(examples, relation, asked_side), *ends)
+        return self.explain_for(self.question(examples, relation, asked_side), self.resolve(head), self.resolve(tail))
 
     def question(
         self,
@@ -242,11 +267,7 @@ class Predictor:
         A method with embeddings has none for a new entity: it reads it as one that it does not know, and goes by its
         neighbors. A new entity has the type that its name begins with (`city/lisbon`), if the graph has that type.
         """
-        background = self.dataset.graph
-        grown = background.with_triples(triples)
-        labels = {task.name: task.label for _, task in self.dataset.all_tasks() if task.label}
-        graph = with_types_from_names(grown, background.num_entities).with_relation_labels(labels)
-        return self._on(replace(self.dataset, graph=graph))
+        return self._on(add_triples(self.dataset, triples))
 
     def without_triples(self, triples: Iterable[tuple[str, str, str]]) -> "Predictor":
         """Return a predictor that does not know some triples, given by name; one that is not there is an error."""
@@ -258,19 +279,7 @@ class Predictor:
 
     def save(self, folder: str | Path) -> None:
         """Write settings, weights, names, calibration and the dataset itself into a folder that `load` reads."""
-        folder = Path(folder)
-        if (folder / CONFIG).exists():
-            raise InputError(f"{folder}: a run is there already; choose another folder")
-        self.dataset.save(folder / DATA, overwrite=True)
-        save_names(self.graph, folder)
-        if isinstance(self.method, TrainableMethod):
-            from tripleshot.training.checkpoints import save_weights  # nobody waits for torch who has no weights
-
-            save_weights(self.method.module, folder)
-        if self.calibration is not None:
-            save_calibration(self.calibration, folder)
-        about = (self.dataset.name, self.dataset.content_hash, command(), commit())
-        save_config(RunConfig(self.name, settings_of(self.method), self.shots, DATA, *about), folder)
+        save_predictor(self, Path(folder))
 
     def resolve(self, entity: Reference) -> int:
         """Return the id of an entity given by name, label or id."""

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import asdict, astuple, replace
 from os import PathLike
@@ -21,6 +21,7 @@ from tripleshot.evaluation.graph_calibration import ask_own_relations, calibrate
 from tripleshot.graph.index_files import keep
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
+from tripleshot.graph.types import with_types_from_names
 from tripleshot.methods import create_method, find_method
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.graph_fitting import MAX_THREADS, NUM_PAIRS, fitting_code
@@ -57,6 +58,15 @@ def as_dataset(
         return load_whole_graph(Path(data) if isinstance(data, PathLike) else data, columns, literals)
     graph = data if isinstance(data, KnowledgeGraph) else read_graph(data, columns=columns, literals=literals)
     return FewShotDataset("graph", prepare_to_ask(graph), (), (), ())
+
+
+def add_triples(dataset: FewShotDataset, triples: Iterable[tuple[str, str, str]]) -> FewShotDataset:
+    """Return a dataset whose graph has more triples, given by name; new entities have the types of their names."""
+    background = dataset.graph
+    grown = background.with_triples(triples)
+    labels = {task.name: task.label for _, task in dataset.all_tasks() if task.label}
+    graph = with_types_from_names(grown, background.num_entities).with_relation_labels(labels)
+    return replace(dataset, graph=graph)
 
 
 def create_ready(name: str, device: str) -> Method:

@@ -28,8 +28,12 @@ app.command(
 )
 app.command(ask_command, name="ask")
 app.command("tripleshot.cli.compare:compare_command", name="compare", help="Compare methods in equal time.")
+app.command(
+    "tripleshot.cli.complete:complete_command", name="complete", help="Propose triples that a graph does not have."
+)
 app.command(data_app)
 app.command(evaluate_command, name="evaluate")
+app.command("tripleshot.cli.complete:export_command", name="export", help="Write proposals as RDF, Cypher or a table.")
 app.command(methods_command, name="methods")
 app.command("tripleshot.server.mcp_command:mcp_command", name="mcp", help="Let an assistant ask, over MCP.")
 app.command("tripleshot.cli.paper:app", name="paper", help="Make the paper's tables and figures from our runs.")

@@ -1,9 +1,7 @@
 """`tripleshot ask`."""
 
 import json as json_text
-import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,26 +10,21 @@ from cyclopts.types import PositiveInt
 from rich.markup import escape
 from rich.table import Table
 
-from tripleshot.answering.answers import Answer, Answers, write_answers
+from tripleshot.answering.answers import Answer, Answers
 from tripleshot.answering.asking import Asking, OpenedAsking
-from tripleshot.answering.examples import Pair, Reference, read_examples, read_references
+from tripleshot.answering.examples import Reference, read_references
 from tripleshot.answering.explanation import Explanation, Side
+from tripleshot.answering.export import ExportStyle, check_export
+from tripleshot.answering.export.iri_names import BASE, IriNames
 from tripleshot.answering.partitions import PARTITION_SIZE, answer_in_partitions
 from tripleshot.answering.predictor import Predictor
-from tripleshot.answering.ranking import Candidates, Ranked
+from tripleshot.answering.ranking import Ranked
 from tripleshot.cli.display import confidence_bar, console, hint, progress_bar, waiting
+from tripleshot.cli.questions import OPENING, Files, Flag, Several, choose_crew, chosen_candidates, read_pairs
 from tripleshot.cli.terminal import printable
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.graph.readers import Literals
-from tripleshot.tables import SUFFIXES, check_suffix
-from tripleshot.workers.processes import run_in_processes
-from tripleshot.workers.ray_cluster import run_on_cluster
 from tripleshot.workers.work import Crew
-
-Several = Annotated[list[str] | None, Parameter(negative=())]
-Files = Annotated[list[Path] | None, Parameter(negative=())]
-Flag = Annotated[bool, Parameter(negative=())]
-OPENING = "getting to know the graph"
 
 
 def ask_command(
@@ -54,6 +47,7 @@ def ask_command(
     workers: PositiveInt | None = None,
     cluster: str | None = None,
     partition_size: PositiveInt = PARTITION_SIZE,
+    base: str = BASE,
     add: Files = None,
     remove: Files = None,
     columns: tuple[str, str, str] | None = None,
@@ -116,9 +110,9 @@ def ask_command(
     json
         Print one JSON object.
     out
-        Write the answers to this .parquet, .tsv or .csv file, however many questions there are; or to a folder
-        (`answers/`), as one .parquet file for each partition of the heads or tails, with a manifest of what is
-        finished.
+        Write the answers to this file, however many questions there are: a table (.parquet, .tsv, .csv, .jsonl), or
+        triples with their provenance (.ttl, .nt, .trig, .nq, .cypher). Or to a folder (`answers/`), as one .parquet
+        file for each partition of the heads or tails, with a manifest of what is finished.
     workers
         Answer with so many processes at the same time, into a folder. Answers are the same with any number.
     cluster
@@ -126,6 +120,8 @@ def ask_command(
         machine belongs to, `local` for one that is started here. Needs the extra `ray`.
     partition_size
         Heads or tails in each file of the folder: what is lost, at most, when a worker dies.
+    base
+        What the IRIs of names begin with that are no IRIs themselves, in files of RDF.
     add
         A file of triples that the graph does not have, also about new entities; may be given several times.
     remove
@@ -141,24 +137,21 @@ def ask_command(
     device
         cpu, cuda, cuda:1, mps, ...
     """
-    examples: tuple[Pair, ...] | None = (
-        *map(_split, pairs or []),
-        *(read_examples(pairs_file) if pairs_file else []),
-    ) or None
+    examples = read_pairs(pairs, pairs_file)
     side, asked = _asked(_all_of(head, heads), _all_of(tail, tails))
     if examples is None and relation is None:
         raise InputError(
             'give examples of the relation, --example "HEAD | TAIL" or --examples FILE, or --relation with the name of '
             "one that the graph has"
         )
-    crew = _crew(out, workers, cluster)
+    crew = choose_crew(out, workers, cluster)
     if out and crew is None:
-        check_suffix(Path(out))
-    chosen = (side, top, _candidates(candidates), with_known)
+        check_export(Path(out))
+    chosen = (side, top, chosen_candidates(candidates), with_known)
     added, removed = (tuple(map(str, files or ())) for files in (add, remove))
     asking = Asking(source, examples, relation, *chosen, method, data, device, columns, literals, added, removed)
     if out:
-        _write(asking, asked, out, crew, partition_size)
+        _write(asking, asked, out, crew, partition_size, ExportStyle(IriNames(base)))
         hint(f"{len(asked):,} {side}{'s' * (len(asked) != 1)} asked about; the answers are in {out}")
         return
     with waiting(OPENING):
@@ -179,33 +172,22 @@ def ask_command(
         _draw(explanations[0], picture)
 
 
-def _write(asking: Asking, asked: list[Reference], out: str, crew: Crew | None, partition_size: int) -> None:
+def _write(
+    asking: Asking, asked: list[Reference], out: str, crew: Crew | None, partition_size: int, style: ExportStyle
+) -> None:
     """Write the answers to a file, or to a folder, in which Ctrl-C leaves what is finished."""
     if crew is None:
         with waiting(OPENING):
             opened = OpenedAsking.of(asking)
             ids = opened.find(asked)
         with progress_bar("answering") as progress:
-            write_answers(opened.batches(ids), Path(out), lambda done: progress(done, len(ids)))
+            opened.write(ids, Path(out), lambda done: progress(done, len(ids)), style)
         return
     try:
         with progress_bar("answering") as progress:
             answer_in_partitions(asking, asked, out, crew, partition_size=partition_size, progress=progress)
     except KeyboardInterrupt:
         raise TripleshotError(f"stopped; what is finished is in {out}, and the same command goes on") from None
-
-
-def _crew(out: str | None, workers: int | None, cluster: str | None) -> Crew | None:
-    """Return who answers into a folder, None where answers go to one file or to the terminal."""
-    if out is None and (workers or cluster):
-        raise InputError("several processes write to a folder: say which with --out answers/")
-    if out is None or not (workers or cluster or out.endswith(("/", os.sep)) or Path(out).is_dir()):
-        return None
-    if Path(out).suffix in SUFFIXES and not Path(out).is_dir():
-        raise InputError(f"{out}: answers in partitions are written to a folder, such as {Path(out).stem}/")
-    if cluster is not None:
-        return partial(run_on_cluster, address=cluster, num_workers=workers)
-    return partial(run_in_processes, num_workers=workers or 1)
 
 
 def _all_of(given: list[str] | None, file: Path | None) -> list[Reference]:
@@ -244,20 +226,6 @@ def _draw(explanation: Explanation, picture: Path) -> None:
     """Draw what carried an answer, each kind of picture into a file of its own."""
     for kind in explanation.plot_kinds:
         explanation.plot(picture.with_stem(f"{picture.stem}-{kind}"), kind)
-
-
-def _split(example: str) -> Pair:
-    """Take "HEAD | TAIL" apart; names may have a bar without spaces around it."""
-    parts = example.split(" | ") if " | " in example else example.split("|")
-    if len(parts) != 2 or not all(part.strip() for part in parts):
-        raise InputError(f'--example: expected "HEAD | TAIL", found {example!r}')
-    return parts[0].strip(), parts[1].strip()
-
-
-def _candidates(given: list[str] | None) -> Candidates:
-    if given is None or given == ["open"]:
-        return "open"
-    return "all" if given == ["all"] else tuple(given)
 
 
 def _answers_table(found: list[Answer], ranked: Ranked) -> Table:

@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.steps import in_one_step
 from tripleshot.errors import InputError
-from tripleshot.server import schemas
+from tripleshot.server import relation_schemas, schemas
 from tripleshot.server.connections import EXTRA_SECONDS, Connection
 from tripleshot.server.errors import add_handlers, documented
 from tripleshot.server.hosts import AllowedHosts, HostGuard
@@ -126,6 +126,19 @@ def add_routes(routes: APIRouter, served: Served, scoring: Workers, lookup: Work
     async def explain(request: schemas.ExplainRequest) -> schemas.ExplainResponse:
         """Say what carried an answer."""
         return await scoring.run(timed(served.service.explain(request), metrics.scoring.observe))
+
+    @routes.post("/complete", responses=documented(400, 413, 422, 503, 504))
+    async def complete(request: relation_schemas.CompletionRequest) -> relation_schemas.Completion:
+        """Propose triples of a relation for some of the heads that could have it."""
+        completion = await scoring.run(timed(served.service.complete(request), metrics.scoring.observe))
+        metrics.answers.inc((completion.next or completion.num_heads) - min(request.skip, completion.num_heads))
+        return completion
+
+    @routes.get("/relations", responses=documented(422, 503, 504))
+    async def relations(limit: Annotated[int, listed] = min(100, limits.max_listed)) -> relation_schemas.Relations:
+        """List the most frequent relations of the graph."""
+        service = served.service
+        return await lookup.run(in_one_step(lambda: service.relations(limit)))
 
     @routes.get("/entities", responses=documented(422, 503, 504))
     async def entities(

@@ -2,23 +2,33 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tripleshot.answering.answers import Answers
-from tripleshot.answering.documents import entity_document, explanation_document, relation_document
+from tripleshot.answering.completing import Plan, Rules, choose_heads
+from tripleshot.answering.documents import (
+    entity_document,
+    explanation_document,
+    pair_document,
+    proposal_documents,
+    relation_document,
+)
 from tripleshot.answering.explanation import Side
 from tripleshot.answering.predictor import Predictor
+from tripleshot.answering.provenance import name_of
 from tripleshot.answering.questions import MAX_EXAMPLES, Question
 from tripleshot.answering.ranking import as_candidates, count_candidates
 from tripleshot.answering.steps import Steps
 from tripleshot.arrays import IntArray
 from tripleshot.errors import InputError
-from tripleshot.server import schemas
+from tripleshot.server import relation_schemas, schemas
 from tripleshot.server.limits import Limits
 from tripleshot.server.memory import check_memory
 from tripleshot.server.suggestion import suggest_question
 
+NUM_HEADS = 50  # of a relation that is completed, unless somebody wants another number
 SLICE_SIZE = 8192  # candidates scored before others may have their turn: far below a second for most methods
 
 
@@ -79,6 +89,39 @@ class Service:
         answers = Answers(self.graph, tuple(asked), tuple(rankings), *about)
         return schemas.Answers.model_validate(answers.to_dict())
 
+    def complete(self, request: relation_schemas.CompletionRequest) -> Steps[relation_schemas.Completion]:
+        """Propose triples of a relation for some of the heads that could have it, some candidates at each step."""
+        started = time.perf_counter()
+        limit = min(NUM_HEADS, self.limits.max_heads) if request.limit is None else request.limit
+        self._check_count("limit", limit, self.limits.max_heads)
+        self._check_count("top", request.top, self.limits.max_top)
+        self._check_count("heads", len(request.heads or ()), self.limits.max_heads)
+        rules = Rules(request.top, request.min_confidence, max_heads=self.graph.num_entities or 1)
+        rules.threshold(self.predictor)
+        question = self._understand(request.examples, request.relation, "head")
+        pool = self._candidates(question, "open", limit, request.top)
+        yield
+        if request.heads is not None:
+            alike = np.array([self.resolve(head) for head in request.heads], dtype=np.int64)
+        else:
+            self._check_heads(question)
+            alike, _ = choose_heads(question, replace(rules, missing_only=request.missing_only))
+        end = request.skip + limit
+        plan = Plan(question, alike[request.skip : end], len(alike), rules)
+        rankings = []
+        for head in plan.heads.tolist():
+            rankings.append((yield from plan.rank(head, pool, SLICE_SIZE)))
+        document = {
+            "relation": name_of(question),
+            "label": question.relation,
+            "examples": [pair_document(self.graph, *pair) for pair in question.support.tolist()],
+            "num_heads": len(alike),
+            "next": end if end < len(alike) else None,
+            "proposals": proposal_documents(self.graph, plan.heads, rankings),
+            "seconds": time.perf_counter() - started,
+        }
+        return relation_schemas.Completion.model_validate(document)
+
     def explain(self, request: schemas.ExplainRequest) -> Steps[schemas.ExplainResponse]:
         """Say what carried an answer."""
         ends = self.resolve(request.head), self.resolve(request.tail)
@@ -100,6 +143,17 @@ class Service:
             "with_known": True,
         }
         return schemas.Suggestion.model_validate({"question": question})
+
+    def relations(self, limit: int) -> relation_schemas.Relations:
+        """List the most frequent relations that can be asked about by name."""
+        self._check_count("limit", limit, self.limits.max_listed)
+        graph = self.predictor.dataset.whole.graph
+        counts, names = graph.relation_counts(), graph.relations
+        listed = [
+            relation_schemas.CountedRelation(name=names.name(r), label=names.label(r), num_triples=int(counts[r]))
+            for r in np.argsort(-counts, kind="stable")[:limit].tolist()
+        ]
+        return relation_schemas.Relations(relations=listed)
 
     def search(self, text: str, limit: int) -> schemas.FoundEntities:
         """Find entities by what was typed."""
@@ -167,6 +221,11 @@ class Service:
         self._check_count("candidates", len(pool), self.limits.max_candidates)
         check_memory(len(pool), num_asked, top, self.limits.max_memory)
         return pool
+
+    def _check_heads(self, question: Question) -> None:
+        """Refuse to look for heads where that would take too much memory."""
+        at_most = count_candidates(self.predictor.dataset.graph, question.support[:, ::-1])
+        check_memory(at_most or 0, 1, 1, self.limits.max_memory)
 
     def _check_letters(self, text: str | int | None) -> None:
         if isinstance(text, str):

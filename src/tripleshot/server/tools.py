@@ -8,17 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, Field
 
 from tripleshot.answering.steps import Result, Steps, in_one_step
 from tripleshot.server import schemas
+from tripleshot.server.relation_schemas import Count, CountedRelation
 from tripleshot.server.service import Service
 
 MAX_LISTED = 100  # relations, and types, of the graph: an assistant reads all of them
 
 Asked = TypeVar("Asked", bound=schemas.Request)
-Count = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
 
 
 class Nothing(schemas.Request):
@@ -37,14 +36,6 @@ class NeighborsOf(schemas.Request):
 
     entity: schemas.Reference
     limit: Annotated[Count, Field(description="How many edges at most.")] = 50
-
-
-class CountedRelation(BaseModel):
-    """A relation of the graph."""
-
-    name: str
-    label: str
-    num_triples: int
 
 
 class AboutGraph(schemas.About):
@@ -93,13 +84,8 @@ def describe_graph(service: Service, _: Nothing) -> Steps[AboutGraph]:
     """Say what the graph is."""
     about = service.about().model_dump()
     yield
-    graph = service.predictor.dataset.whole.graph  # whose relations can be asked about by name
-    counts = graph.relation_counts()
-    most = np.argsort(-counts, kind="stable")[:MAX_LISTED].tolist()
-    names = graph.relations
-    listed = [{"name": names.name(r), "label": names.label(r), "num_triples": int(counts[r])} for r in most]
-    types = about["types"]
-    cut = {"types": types[:MAX_LISTED], "num_types": len(types), "relations": listed}
+    types, listed = about["types"], service.relations(min(MAX_LISTED, service.limits.max_listed)).model_dump()
+    cut = {"types": types[:MAX_LISTED], "num_types": len(types), **listed}
     return AboutGraph.model_validate({**about, **cut})
 
 

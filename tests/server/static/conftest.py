@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from urllib.parse import urljoin
 
 import pytest
 import uvicorn
@@ -125,7 +126,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
             complaints.append(text)
 
     def check_host(url: str, address: str) -> None:
-        if not url.startswith((address.partition("#")[0], "data:")):
+        if not url.startswith((urljoin(address, "/"), "data:")):
             complaints.append(f"a request to {url}")
 
     yield opened

@@ -87,7 +87,7 @@ def test_arrows_move_through_suggestions_and_escape_closes_them(address, open_pa
 
 def test_a_question_is_asked_and_explained_by_keyboard_alone(address, open_page):
     page = open_page(address)
-    for _ in range(3):  # past the skip link and the colours
+    for _ in range(4):  # past the skip link, the other page and the colours
         page.keyboard.press("Tab")
     page.keyboard.type("lies on")
     page.keyboard.press("Tab")

@@ -12,6 +12,8 @@ TEXT = [
     ("muted", "accent-soft"),
     ("on-accent", "accent"),
     ("danger", "danger-soft"),
+    ("surface", "for"),
+    ("surface", "against"),
 ]
 MARKS = [(mark, "surface") for mark in ("head", "tail", "link", "for", "against", "neutral", "field", "accent", "heat")]
 

@@ -23,6 +23,12 @@ export const answer = (question, signal) =>
     },
   });
 
+/** Proposals for some heads of a relation; `body` is the request as the server wants it. */
+export const complete = (body, signal) => request("complete", { signal, body });
+
+/** The most frequent relations of the graph. */
+export const relations = () => request("relations");
+
 export const explain = (question, { asked, answer: found }, signal) => {
   const [head, tail] = question.side === "tail" ? [found, asked] : [asked, found];
   const body = { ...relationOf(question), head, tail, asked: question.side };

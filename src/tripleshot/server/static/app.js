@@ -214,6 +214,10 @@ results.addEventListener("keydown", (event) => {
   toggle(opened.asked, opened.answer);
   row?.querySelector(".answer").focus();
 });
+document.getElementById("curate").addEventListener("click", ({ currentTarget }) => {
+  const { relation, examples } = form.read();
+  if (relation) currentTarget.href = `curate.html#${toFragment({ ...nothing(), relation, examples })}`;
+});
 addEventListener("hashchange", restore);
 
 restore();
