@@ -16,7 +16,6 @@ from functools import cache, partial
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fastapi import FastAPI
@@ -50,7 +49,7 @@ from tripleshot.server import Limits, create_app
 from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
 from tripleshot.training.log import describe_training, shorten_log
 from tripleshot.training.optimization import make_optimizers
-from tripleshot.training.random_states import gather_random_states
+from tripleshot.training.random_states import RandomStreams, gather_random_states
 from tripleshot.training.runs import load_config
 
 SEAL = b'"sha256"'
@@ -157,12 +156,12 @@ def _run_files(folder: Path) -> list[Target]:
     for tensors in run.glob("*.safetensors"):
         tensors.write_bytes(tensors.read_bytes().replace(SEAL, b'"former"'))
     module, checkpoint = nn.Linear(3, 2), folder / "checkpoint.safetensors"
-    states = gather_random_states(np.random.default_rng(0))
+    states = gather_random_states(RandomStreams(0))
     optimizers = make_optimizers(module, "adam", 0.1)
     save_checkpoint(checkpoint, module, optimizers, states, TrainingProgress())
 
     def restore(path: Path) -> None:
-        load_checkpoint(path, module, lambda stage: make_optimizers(module, "adam", 0.1), np.random.default_rng(0))
+        load_checkpoint(path, module, lambda stage: make_optimizers(module, "adam", 0.1), RandomStreams(0))
 
     def read_whole_log(path: Path) -> None:
         describe_training(path.parent)
