@@ -16,13 +16,13 @@ from tripleshot.answering.answers import Answer, Answers, write_answers
 from tripleshot.answering.asking import Asking, OpenedAsking
 from tripleshot.answering.examples import Pair, Reference, read_examples, read_references
 from tripleshot.answering.explanation import Explanation, Side
+from tripleshot.answering.loading import Opening
 from tripleshot.answering.partitions import PARTITION_SIZE, answer_in_partitions
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates, Ranked
 from tripleshot.cli.display import confidence_bar, console, hint, progress_bar, waiting
 from tripleshot.cli.terminal import printable
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.graph.readers import Literals
 from tripleshot.tables import SUFFIXES, check_suffix
 from tripleshot.workers.processes import run_in_processes
 from tripleshot.workers.ray_cluster import run_on_cluster
@@ -31,6 +31,7 @@ from tripleshot.workers.work import Crew
 Several = Annotated[list[str] | None, Parameter(negative=())]
 Files = Annotated[list[Path] | None, Parameter(negative=())]
 Flag = Annotated[bool, Parameter(negative=())]
+AS_IT_IS = Opening()
 OPENING = "getting to know the graph"
 
 
@@ -56,11 +57,7 @@ def ask_command(
     partition_size: PositiveInt = PARTITION_SIZE,
     add: Files = None,
     remove: Files = None,
-    columns: tuple[str, str, str] | None = None,
-    literals: Literals = "skip",
-    method: str | None = None,
-    data: str | None = None,
-    device: str = "cpu",
+    opening: Annotated[Opening, Parameter(name="*")] = AS_IT_IS,
 ) -> None:
     """Answer questions about a relation from a few examples of it, without training.
 
@@ -130,16 +127,8 @@ def ask_command(
         A file of triples that the graph does not have, also about new entities; may be given several times.
     remove
         A file of triples to leave out; may be given several times.
-    columns
-        Names of the head, relation and tail columns of a file, where they are not the usual ones.
-    literals
-        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
-    method
-        What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
-    data
-        The dataset of a run, if it is no longer where it was.
-    device
-        cpu, cuda, cuda:1, mps, ...
+    opening
+        How SOURCE is opened.
     """
     examples: tuple[Pair, ...] | None = (
         *map(_split, pairs or []),
@@ -156,7 +145,7 @@ def ask_command(
         check_suffix(Path(out))
     chosen = (side, top, _candidates(candidates), with_known)
     added, removed = (tuple(map(str, files or ())) for files in (add, remove))
-    asking = Asking(source, examples, relation, *chosen, method, data, device, columns, literals, added, removed)
+    asking = Asking(source, examples, relation, *chosen, add=added, remove=removed, **vars(opening))
     if out:
         _write(asking, asked, out, crew, partition_size)
         hint(f"{len(asked):,} {side}{'s' * (len(asked) != 1)} asked about; the answers are in {out}")

@@ -50,7 +50,6 @@ class CountedRelation(BaseModel):
 class AboutGraph(schemas.About):
     """What is asked: the first of its types, and the relations that can be asked about by name, most frequent first."""
 
-    num_types: int
     relations: list[CountedRelation]
 
 
@@ -98,8 +97,7 @@ def describe_graph(service: Service, _: Nothing) -> Steps[AboutGraph]:
     most = np.argsort(-counts, kind="stable")[:MAX_LISTED].tolist()
     names = graph.relations
     listed = [{"name": names.name(r), "label": names.label(r), "num_triples": int(counts[r])} for r in most]
-    types = about["types"]
-    cut = {"types": types[:MAX_LISTED], "num_types": len(types), "relations": listed}
+    cut = {"types": about["types"][:MAX_LISTED], "relations": listed}
     return AboutGraph.model_validate({**about, **cut})
 
 
