@@ -23,7 +23,7 @@ def process_group(device: str) -> Iterator[None]:
     if dist.is_initialized() or "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
         yield
         return
-    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")  # flags are on the CPU
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ from safetensors.numpy import load_file
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.errors import InputError
 from tripleshot.training.fit import train_run
+from tripleshot.training.log import read_log
 
 SHARED = {"steps": 6, "validate_every": 3, "checkpoint_every": 2, "valid_queries": 40}
 OWN: dict[str, dict[str, Any]] = {
@@ -73,9 +74,8 @@ def trained(tmp_path_factory) -> Path:
     return folder
 
 
-def log_of(run: Path) -> list[dict]:
-    rows = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+def log_of(run: Path) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_log(run / "log.jsonl")]
 
 
 @pytest.mark.parametrize("method", SETTINGS)
