@@ -6,6 +6,12 @@ Connections are open before the clock starts. Then one server answers many small
 watched.
 
     python benchmarks/serving.py --run atlas-run --run nell-run --json results/benchmarks/serving.json
+
+With --minutes, 64 clients ask graphs with the universal weights for so long, and with --hostile once more beside a
+thousand silent sockets and a stream of requests that are too large (`hostile.py`). That takes as many minutes for each
+graph, twice as many with --hostile.
+
+    python benchmarks/serving.py --graph atlas --graph nell-one --minutes 10 --hostile --json enduring.json
 """
 
 import argparse
@@ -25,10 +31,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from enduring import measure_endurance, show_endurance
 from measuring import describe_machine
-from tripleshot.answering.loading import load
+from tripleshot.answering.loading import load, open_predictor
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Candidates
+from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.evaluation.results import write_json
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
@@ -81,9 +90,10 @@ class Served:
 
 
 @contextmanager
-def serving(run: Path) -> Generator[Served]:
+def serving(source: Path | str, *options: str) -> Generator[Served]:
     """Start a server on a free port, and stop it."""
-    command = [sys.executable, "-m", "tripleshot", "serve", str(run), "--port", "0", "--max-seconds", "600"]
+    words = [str(source), "--port", "0", *(options or ("--max-seconds", "600"))]
+    command = [sys.executable, "-m", "tripleshot", "serve", *words]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
@@ -106,9 +116,14 @@ def types_of_size(graph: KnowledgeGraph, num_candidates: int) -> tuple[str, ...]
     return tuple(chosen)
 
 
-def make_questions(predictor: Predictor, num_candidates: int, count: int = MAX_QUESTIONS) -> list[Asked]:
-    """Take questions of the test tasks in turn, and answer them alone; 0 candidates means what the examples suggest."""
-    shots, dataset = predictor.shots, predictor.dataset
+def make_questions(
+    predictor: Predictor, num_candidates: int, count: int = MAX_QUESTIONS, tasks: FewShotDataset | None = None
+) -> list[Asked]:
+    """Take questions of the test tasks in turn, and answer them alone; 0 candidates means what the examples suggest.
+
+    A predictor of a whole graph has no tasks; those of its dataset, which has the same ids, are then given.
+    """
+    shots, dataset = predictor.shots, tasks or predictor.dataset
     candidates: Candidates = types_of_size(predictor.graph, num_candidates) if num_candidates else "open"
     questions = []
     for number in range(count):
@@ -228,25 +243,39 @@ def show(measured: list[dict[str, Any]], memory: dict[str, Any]) -> None:
 def main() -> None:
     """Measure every run, watch the memory of the first, print and store the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", type=Path, action="append", required=True, help="a trained run; may be repeated")
+    parser.add_argument("--run", type=Path, action="append", default=[], help="a trained run; may be repeated")
     parser.add_argument("--data", action="append", default=[], help="where the dataset of each run is, if it moved")
+    parser.add_argument("--graph", action="append", default=[], help="a dataset asked with the universal weights")
     parser.add_argument("--requests", type=int, default=640, help="for each number of clients")
     parser.add_argument("--candidates", type=int, default=2000, help="of a question, about; 0: the examples decide")
     parser.add_argument("--memory-requests", type=int, default=10_000, help="while the first run's memory is watched")
+    parser.add_argument("--minutes", type=float, default=10.0, help="that 64 clients ask each graph")
+    parser.add_argument("--hostile", action="store_true", help="and again beside a hostile crowd")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     arguments = parser.parse_args()
-    predictors = {
-        run: load(run, data)
-        for run, data in zip(arguments.run, arguments.data or [None] * len(arguments.run), strict=True)
-    }
-    measured = [
-        measure_loads(run, predictor, arguments.candidates, arguments.requests) for run, predictor in predictors.items()
-    ]
-    first = arguments.run[0]
-    memory = watch_memory(first, predictors[first], arguments.memory_requests)
-    show(measured, memory)
+    figures: dict[str, Any] = {}
+    if arguments.run:
+        given = zip(arguments.run, arguments.data or [None] * len(arguments.run), strict=True)
+        predictors = {run: load(run, data) for run, data in given}
+        sizes = (arguments.candidates, arguments.requests)
+        figures["runs"] = [measure_loads(run, predictor, *sizes) for run, predictor in predictors.items()]
+        first = arguments.run[0]
+        figures["memory"] = watch_memory(first, predictors[first], arguments.memory_requests)
+        show(figures["runs"], figures["memory"])
+    if arguments.graph:
+        how = (arguments.candidates, arguments.minutes, arguments.hostile)
+        figures["enduring"] = {Path(graph).name: measure_graph(graph, *how) for graph in arguments.graph}
+        show_endurance(figures["enduring"])
     if arguments.json:
-        write_json(describe_machine() | {"runs": measured, "memory": memory}, arguments.json)
+        write_json(describe_machine() | figures, arguments.json)
+
+
+def measure_graph(graph: str, num_candidates: int, minutes: float, is_hostile: bool) -> dict[str, Any]:
+    """Let 64 clients ask a graph for some minutes with the limits that a server has by default."""
+    questions = make_questions(open_predictor(graph), num_candidates, tasks=load_dataset(graph))
+    with serving(graph, "--log", "text") as served:
+        asyncio.run(ask(served.address, questions, 1, len(questions)))  # whatever is slow the first time
+        return measure_endurance(served, questions, minutes, is_hostile, is_as_alone)
 
 
 if __name__ == "__main__":

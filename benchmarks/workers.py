@@ -1,10 +1,11 @@
 """Answering many heads: one worker process and two, side by side, with the same bytes as a result.
 
-Heads are entities at random, the examples are those of the first test task. Heads per second count from the first
-finished partition on: what each worker opens before it, it opens once for any number of heads; "whole" has that, too.
-With --ray a cluster of two nodes on this machine answers as well, and one node is killed when half is done.
+Heads are entities at random, the examples are those of the test task with the fewest candidates. Heads per second
+count from the first finished partition on: what each worker opens before it, it opens once for any number of heads;
+"whole" has that, too. With --ray a cluster of two nodes on this machine answers as well, and one node is killed when
+half is done. With --minutes a few heads are answered first, and no more are taken than fit into the time.
 
-    python benchmarks/workers.py --json results/benchmarks/workers.json
+    python benchmarks/workers.py --heads 1000000 --partition-size 5000 --ray --minutes 20 --json workers.json
 """
 
 import argparse
@@ -17,18 +18,27 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
 from measuring import SHOTS, describe_machine
 from tripleshot.answering.asking import Asking
+from tripleshot.answering.loading import open_predictor
 from tripleshot.answering.partitions import answer_in_partitions
 from tripleshot.datasets.catalog import load_dataset
+from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.evaluation.results import write_json
 from tripleshot.files.checksums import hash_file
 from tripleshot.workers.processes import run_in_processes
 from tripleshot.workers.ray_cluster import run_on_cluster
 from tripleshot.workers.work import Crew
+
+PILOT = 20_000  # heads that tell how long others will take
+ONE_AND_TWO, WITH_RAY = (
+    1.8,
+    1.2,
+)  # times that one worker takes, with room: two workers may be no faster on a busy machine
 
 
 class Clock:
@@ -105,28 +115,50 @@ def main() -> None:
     parser.add_argument("--heads", type=int, default=100_000)
     parser.add_argument("--partition-size", type=int, default=1000)
     parser.add_argument("--ray", action="store_true", help="also on a Ray cluster of two nodes, one of which is killed")
+    parser.add_argument("--minutes", type=float, help="for everything together; fewer heads if they take longer")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     arguments = parser.parse_args()
     dataset, size = load_dataset(arguments.data), arguments.partition_size
-    names = dataset.graph.entities
-    pairs = [(names.name(head), names.name(tail)) for head, tail in dataset.test[0].support(SHOTS).tolist()]
-    asking = Asking(arguments.data, tuple(pairs), method=arguments.method)
-    heads = np.random.default_rng(0).integers(dataset.graph.num_entities, size=arguments.heads).tolist()
-    figures: dict[str, dict[str, float]] = {}
+    asking, num_candidates = cheapest_question(dataset, arguments.data, arguments.method)
+    rng, figures = np.random.default_rng(0), {}
     with tempfile.TemporaryDirectory() as made:
+        count = arguments.heads
+        if arguments.minutes:
+            pilot = rng.integers(dataset.graph.num_entities, size=min(count, PILOT)).tolist()
+            crew = partial(run_in_processes, num_workers=1)
+            tried = measure(asking, pilot, Path(made) / "pilot", crew, max(len(pilot) // 10, 1), Clock())
+            times = ONE_AND_TWO + (WITH_RAY if arguments.ray else 0)
+            left = 60 * arguments.minutes - tried["whole_seconds"]
+            count = min(count, max(size, int(left * tried["heads_per_second"] / times)))
+        heads = rng.integers(dataset.graph.num_entities, size=count).tolist()
         folders = []
-        for count, name in ((1, "1 worker"), (2, "2 workers")):
+        for workers, name in ((1, "1 worker"), (2, "2 workers")):
             folders.append(Path(made) / name)
-            crew = partial(run_in_processes, num_workers=count)
+            crew = partial(run_in_processes, num_workers=workers)
             figures[name] = measure(asking, heads, folders[-1], crew, size, Clock())
         if arguments.ray:
             folders.append(Path(made) / "ray")
             figures["2 nodes of Ray, one killed"] = on_two_nodes(asking, heads, folders[-1], size)
         assert all(hashes(folder) == hashes(folders[0]) for folder in folders), "answers are not equal"
-    show(figures, f"{arguments.heads:,} heads on {dataset.name}, {len(os.sched_getaffinity(0))} cores")
+        num_answers = sum(pq.read_metadata(path).num_rows for path in folders[0].glob("*.parquet"))
+    show(figures, f"{count:,} heads on {dataset.name}, {len(os.sched_getaffinity(0))} cores")
     if arguments.json:
-        asked = {"data": dataset.name, "heads": arguments.heads, "partition_size": size}
-        write_json({**describe_machine(), **asked, "figures": figures}, arguments.json)
+        asked = {"data": dataset.name, "heads": count, "asked_for": arguments.heads, "partition_size": size}
+        found = {"candidates": num_candidates, "answers": num_answers, "files_are_equal": True}
+        write_json({**describe_machine(), **asked, **found, "figures": figures}, arguments.json)
+
+
+def cheapest_question(dataset: FewShotDataset, source: str, method: str | None) -> tuple[Asking, int]:
+    """Return the examples of the test task that has the fewest candidates, and how many."""
+    predictor, names = open_predictor(source, method), dataset.graph.entities
+
+    def num_candidates(task: Task) -> int:
+        return len(predictor.candidates_for(predictor.question(task.support(SHOTS).tolist()), "open"))
+
+    counts = [num_candidates(task) for task in dataset.test]
+    support = dataset.test[int(np.argmin(counts))].support(SHOTS).tolist()
+    pairs = tuple((names.name(head), names.name(tail)) for head, tail in support)
+    return Asking(source, pairs, method=method), min(counts)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import hashlib
 import io
 import stat
 import tarfile
+import time
 import zipfile
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,7 @@ from tripleshot.datasets.download import RemoteDataset
 
 FILES = {"path_graph": b"a\tr\tb\n" * 40_000, "ent2ids": b'{"a": 0, "b": 1}', "notes/card": b"extra"}
 LISTED = ("path_graph", "ent2ids")
+PIECE = 4096  # bytes that a slow page sends at once
 
 
 @dataclass
@@ -28,6 +30,7 @@ class Page:
     statuses: list[int] = field(default_factory=list)  # answered first, one per request
     stops: list[int] = field(default_factory=list)  # bytes after which the connection drops, one per request
     location: str = ""
+    pause: float = 0.0  # seconds between pieces of the body
 
 
 class Server(ThreadingHTTPServer):
@@ -38,6 +41,9 @@ class Server(ThreadingHTTPServer):
         self.pages: dict[str, Page] = {}
         self.requests: list[tuple[str, str | None]] = []
         self.sent_bytes = 0
+
+    def handle_error(self, request, client_address):
+        """Say nothing of a client that went away."""
 
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.server_port}{path}"
@@ -88,7 +94,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         sent = body[: page.stops.pop(0)] if page is not None and page.stops else body
         end = b"\r\n0\r\n\r\n" if sent == body else b""
-        self.wfile.write(b"%x\r\n%s%s" % (len(body), sent, end) if chunked else sent)
+        written = b"%x\r\n%s%s" % (len(body), sent, end) if chunked else sent
+        step = PIECE if page is not None and page.pause else max(len(written), 1)
+        for start in range(0, len(written), step):
+            self.wfile.write(written[start : start + step])
+            time.sleep(page.pause if page is not None else 0.0)
         cast(Server, self.server).sent_bytes += len(sent)
 
 

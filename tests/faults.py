@@ -63,17 +63,23 @@ def main() -> int:
         ):
             tallies[part] = tally
             tally.print(part)
+            if given.json:  # as soon as it is known: what ends the campaign leaves the figures so far
+                write_figures(tallies, given.seed, time.monotonic() - started, given.json)
     num_lost = sum(len(tally.lost) for tally in tallies.values())
     print(f"{sum(tally.tried for tally in tallies.values()):,} faults, {num_lost} lost")
-    if given.json:
-        totals: dict[str, int] = {}
-        for part, tally in tallies.items():
-            kind = part.partition(":")[0]
-            totals[kind] = totals.get(kind, 0) + tally.tried
-        figures = {"seed": given.seed, "seconds": round(time.monotonic() - started), "tried": totals, "lost": num_lost}
-        parts = {part: tally.as_document() for part, tally in tallies.items()}
-        write_json({**describe_environment(), **figures, "campaigns": parts}, given.json)
     return 1 if num_lost else 0
+
+
+def write_figures(tallies: dict[str, Tally], seed: int, seconds: float, path: Path) -> None:
+    """Write what was tried and lost, in all, for each kind of fault and in each part."""
+    totals: dict[str, int] = {}
+    for part, tally in tallies.items():
+        kind = part.partition(":")[0]
+        totals[kind] = totals.get(kind, 0) + tally.tried
+    num_lost = sum(len(tally.lost) for tally in tallies.values())
+    figures = {"seed": seed, "seconds": round(seconds), "tried": totals, "lost": num_lost}
+    parts = {part: tally.as_document() for part, tally in tallies.items()}
+    write_json({**describe_environment(), **figures, "campaigns": parts}, path)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tripleshot.cli import main
 from tripleshot.errors import TripleshotError
 
 FOREIGN = 70  # exit code of a child that raised what is no error of ours
-LONGEST = 120.0  # seconds until a child counts as stuck
+LONGEST = 1800.0  # seconds until a child counts as stuck: others may need the processor, too
 MAX_KEPT = 20  # losses that are told in full
 
 

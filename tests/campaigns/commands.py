@@ -5,11 +5,13 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from campaigns.children import command, last_line, run_child
+from campaigns.fetching import ARCHIVE, FOLDER, describe_fetched, published
 from tripleshot.answering.manifest import MANIFEST, Partition
 from tripleshot.datasets.storage import load_saved_dataset
 from tripleshot.evaluation.results import RESULT, RUNS
@@ -32,6 +34,7 @@ class Command:
         begin: returns what to run in the folder, or to run again after an interruption.
         describe: returns what the finished folder holds, for a comparison with one that was never interrupted.
         is_intact: tells whether what stood there before, or the whole new, is there right after an interruption.
+        has_own_cache: whether it changes its process so that what it keeps goes into the folder, too.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Command:
     begin: Callable[[Path], Callable[[], None]]
     describe: Callable[[Path], object]
     is_intact: Callable[[Path], bool] = lambda folder: True
+    has_own_cache: bool = False
 
     def finish(self, folder: Path, output: Path) -> str:
         """Run the command to its end; return what is wrong, if anything."""
@@ -57,7 +61,8 @@ def commands_on(graph: Path, other: Path) -> list[Command]:
     """Return every command, on a graph and, where something is there already, on another one before."""
     trainings = [_training(method, graph) for method in METHODS]
     asking = (_asking(graph, other), _asking_many(graph))
-    return [*trainings, _making(graph, other), _comparing(graph), *asking, _indexing(graph)]
+    fetching = [_fetching("data fetch", graph, ARCHIVE), _fetching("data fetch, single files", graph, FOLDER)]
+    return [*trainings, _making(graph, other), *fetching, _comparing(graph), *asking, _indexing(graph)]
 
 
 def _training(method: str, graph: Path) -> Command:
@@ -91,6 +96,12 @@ def _making(graph: Path, other: Path) -> Command:
 
 def _dataset_hash(folder: Path) -> str:
     return load_saved_dataset(folder / "made").content_hash
+
+
+def _fetching(name: str, graph: Path, source: str) -> Command:
+    remote = published(graph)
+    begin = partial(remote.fetching, source=source)
+    return Command(name, remote.write_former, begin, describe_fetched, remote.is_former_or_new, has_own_cache=True)
 
 
 def _comparing(graph: Path) -> Command:
@@ -157,4 +168,4 @@ def _indexing(graph: Path) -> Command:
         indexes = sorted(path.name for path in (folder / "home" / "indexes").glob("*/*"))
         return indexes, pq.read_table(folder / "answers.parquet").to_pylist()
 
-    return Command("index", lambda folder: None, begin, describe)
+    return Command("index", lambda folder: None, begin, describe, has_own_cache=True)

@@ -1,6 +1,7 @@
 """Truncated and bit-flipped files of every kind that the program writes: its own error or the right answer."""
 
 import random
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from campaigns.children import Campaign, Tally, command, last_line, run_child, shares_of
-from campaigns.commands import commands_on
+from campaigns.commands import Command, commands_on
 from campaigns.interruptions import prepare_graphs
 from damage import flipped
 from tripleshot.answering.loading import load
@@ -18,7 +19,9 @@ from tripleshot.answering.predictor import Predictor
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.training.runs import load_run
 
+METHODS = ("evidence-net", "transe", "rscl")
 CHANGED = {"rscl": {"masked_score": True}}  # asks for what was learned before the last stage
+LONG_HASH = re.compile("[0-9a-f]{64}")
 OWN, RIGHT, WRONG, FOREIGN = "own error", "right answer", "silently wrong", "foreign exception"
 
 
@@ -39,7 +42,10 @@ def damage_files(folder: Path, num_damages: int, rng: random.Random, until: floa
     """Damage every kind of file about equally often, and give what came of each."""
     kinds, whole = _write_everything(folder), folder / "whole"
     for kind, share, ends in shares_of(kinds, num_damages, until):
-        yield f"damage: {kind.path}", _damage(kind, whole, folder / "damaged", share, rng, ends)
+        yield (
+            f"damage: {LONG_HASH.sub('*', str(kind.path))}",
+            _damage(kind, whole, folder / "damaged", share, rng, ends),
+        )
 
 
 def _damage(kind: Kind, whole: Path, work: Path, num_damages: int, rng: random.Random, until: float) -> Tally:
@@ -68,16 +74,18 @@ def _damage(kind: Kind, whole: Path, work: Path, num_damages: int, rng: random.R
 
 
 def _write_everything(folder: Path) -> list[Kind]:
-    """Write a folder with runs of several methods, a dataset and a comparison; return its files with their readers."""
+    """Write a folder with everything that commands write; return its files with their readers."""
     graph, other = prepare_graphs(folder)
     whole, output = folder / "whole", folder / "output"
     whole.mkdir()
     _run(command("data", "make", graph, whole / "data", "--types-from-names"), output)
-    for method in ("evidence-net", "transe", "rscl"):
+    for method in METHODS:
         words = ("train", whole / "data", whole / method, "--method", method, "--preset", "tiny")
         _run(command(*words, "--checkpoint-every", 3, "--threads", 1, "--with-graph"), output)
-    compare = next(one for one in commands_on(graph, other) if one.name == "compare")
-    _run(compare.begin(whole), output)
+    by_name = {one.name: one for one in commands_on(graph, other)}
+    again = [by_name[name] for name in ("compare", "ask --workers", "index", "data fetch")]
+    for one in again:
+        _run(one.begin(whole), output)
 
     def asks(method: str) -> Callable[[Path, Path], None]:
         def ask(work: Path, found: Path) -> None:
@@ -91,19 +99,43 @@ def _write_everything(folder: Path) -> list[Kind]:
         command("train", work / "data", work / "transe", "--resume", "--threads", 1)()
         found.write_bytes((work / "transe" / "weights.safetensors").read_bytes())
 
-    def compares(work: Path, found: Path) -> None:
-        compare.begin(work)()
-        found.write_text(str(compare.describe(work)))
+    def reads(work: Path, found: Path) -> None:
+        dataset = load_dataset(work / "data")
+        names = [(task.name, task.label, task.question) for _, task in dataset.all_tasks()]
+        types = dataset.graph.types and dataset.graph.types.content_hash
+        found.write_text(str((dataset.content_hash, dataset.graph.triples_hash, types, names, dataset.notes)))
+
+    def repeats(one: Command) -> Callable[[Path, Path], None]:
+        def repeat(work: Path, found: Path) -> None:
+            one.begin(work)()
+            found.write_text(str(one.describe(work)))
+
+        return repeat
+
+    def asks_many(work: Path, found: Path) -> None:
+        by_name["ask --workers"].begin(work)()
+        found.write_bytes(b"".join(path.read_bytes() for path in sorted((work / "answers").glob("*.parquet"))))
+
+    def files(pattern: str, answer: Callable[[Path, Path], None]) -> list[Kind]:
+        found = sorted(path.relative_to(whole) for path in whole.glob(pattern))
+        assert found, pattern
+        return [Kind(path, answer) for path in found]
 
     return [
-        *(Kind(Path("transe/data", path.name), asks("transe")) for path in sorted((whole / "data").iterdir())),
-        *(Kind(Path(method, "config.json"), asks(method)) for method in ("evidence-net", "transe")),
-        *(Kind(Path(method, "weights.safetensors"), asks(method)) for method in ("evidence-net", "transe", "rscl")),
-        Kind(Path("transe/vocabulary.arrow"), asks("transe")),
-        Kind(Path("rscl/pretrained.safetensors"), asks("rscl")),
-        Kind(Path("transe/checkpoint.safetensors"), resumes),
-        Kind(Path("transe/log.jsonl"), resumes),
-        *(Kind(path.relative_to(whole), compares) for path in sorted(whole.glob("compared/runs/degree*/result.json"))),
+        *files("data/*", reads),
+        *files("*/config.json", lambda work, found: [asks(name)(work, found) for name in METHODS] and None),
+        *(kind for method in METHODS for kind in files(f"{method}/weights.safetensors", asks(method))),
+        *files("evidence-net/calibration.json", asks("evidence-net")),
+        *files("transe/vocabulary.arrow", asks("transe")),
+        *files("rscl/pretrained.safetensors", asks("rscl")),
+        *files("transe/checkpoint.safetensors", resumes),
+        *files("transe/log.jsonl", resumes),
+        *files("compared/runs/degree*/result.json", repeats(by_name["compare"])),
+        *files("answers/_manifest.jsonl", asks_many),
+        *files("answers/part-000001.parquet", asks_many),
+        *files("home/indexes/*/[adm]*/manifest.json", repeats(by_name["index"])),
+        *files("home/indexes/*/dataset/*_ids.bin", repeats(by_name["index"])),
+        *files("home/nell-one/*_*", repeats(by_name["data fetch"])),
     ]
 
 
@@ -117,4 +149,4 @@ def _write_scores(predictor: Predictor, found: Path) -> None:
     scores = np.stack([predictor.score(support, head, tails) for head in range(0, 20, 5)])
     names = [predictor.graph.entities.label(int(best)) for best in scores.argmax(axis=1)]
     questions = [task.question or task.name for _, task in predictor.dataset.all_tasks()]
-    found.write_bytes(scores.tobytes() + str((names, questions)).encode())
+    found.write_bytes(scores.tobytes() + str((names, questions, predictor.calibration)).encode())

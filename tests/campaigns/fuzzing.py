@@ -4,17 +4,18 @@ Files of the program itself are read without their checksums here, so that the d
 """
 
 import asyncio
+import gzip
 import json
+import shutil
 import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fastapi import FastAPI
@@ -23,14 +24,19 @@ from torch import nn
 
 from campaigns.children import Campaign, Tally, command, last_line, run_child, shares_of
 from campaigns.commands import EXAMPLES
+from campaigns.fetching import published
 from campaigns.interruptions import prepare_graphs
 from damage import EDITS, GRAPH_FILES, mutated
+from downloads import tar, write, zipped
 from tripleshot.answering.examples import read_examples, read_references
 from tripleshot.answering.loading import load
 from tripleshot.answering.manifest import MANIFEST as ANSWERS
 from tripleshot.answering.manifest import Manifest, Partition
 from tripleshot.answering.predictor import Predictor
 from tripleshot.cli.options import read_settings
+from tripleshot.datasets.catalog import CANDIDATES_FILE
+from tripleshot.datasets.download.archives import unpack
+from tripleshot.datasets.nell_format import candidates_by_release_rule, read_nell_layout
 from tripleshot.datasets.storage import MANIFEST, load_saved_dataset
 from tripleshot.errors import TripleshotError
 from tripleshot.evaluation.calibration import load_calibration
@@ -43,10 +49,11 @@ from tripleshot.server import Limits, create_app
 from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
 from tripleshot.training.log import describe_training, shorten_log
 from tripleshot.training.optimization import make_optimizers
-from tripleshot.training.random_states import gather_random_states
+from tripleshot.training.random_states import RandomStreams, gather_random_states
 from tripleshot.training.runs import load_config
 
 SEAL = b'"sha256"'
+AT_ONCE = 500  # inputs in one child
 SLOW = 20  # a request costs about so many files
 
 
@@ -71,7 +78,8 @@ def fuzz_readers(folder: Path, num_inputs: int, first_seed: int, until: float) -
     """Give every reader damaged inputs, fewer where they take longer, and give what came of each."""
     files = folder / "files"
     files.mkdir()
-    targets = [*_graph_files(files), *_run_files(folder), *_small_files(files), _requests(folder)]
+    targets = [*_graph_files(files), *_run_files(folder), *_small_files(files), *_fetched_files(folder)]
+    targets += _requests(folder)
     unit = num_inputs / sum(1 / target.cost for target in targets)
     for target, _, ends in shares_of(targets, num_inputs, until):
         count = max(1, round(unit / target.cost))
@@ -79,16 +87,22 @@ def fuzz_readers(folder: Path, num_inputs: int, first_seed: int, until: float) -
 
 
 def _fuzz(target: Target, folder: Path, num_inputs: int, first_seed: int, until: float) -> Tally:
-    """Run one fuzzer in a child: what damages a library's memory is then seen, too."""
-    if time.monotonic() >= until:
-        return Tally()
+    """Run one fuzzer, so many inputs in a child: what damages a library's memory is then seen, too."""
+    tally = Tally()
+    for number, first in enumerate(range(0, num_inputs, AT_ONCE)):
+        if time.monotonic() < until:
+            _fuzz_some(target, folder, min(AT_ONCE, num_inputs - first), first_seed + number, until, tally)
+    return tally
+
+
+def _fuzz_some(target: Target, folder: Path, num_inputs: int, drawn_from: int, until: float, tally: Tally) -> None:
     found, output = folder / "fuzzed.json", folder / "output"
     found.unlink(missing_ok=True)
 
     def work() -> None:
         counts = {"own error": 0, "read": 0}
 
-        @seed(first_seed)
+        @seed(drawn_from)
         @settings(max_examples=num_inputs, deadline=None, database=None, suppress_health_check=list(HealthCheck))
         @given(edits=EDITS)
         def check(edits: list[tuple[int, bytes, int]]) -> None:
@@ -108,13 +122,13 @@ def _fuzz(target: Target, folder: Path, num_inputs: int, first_seed: int, until:
         finally:
             found.write_text(json.dumps(counts))
 
-    code, tally = run_child(work, output), Tally()
+    code = run_child(work, output)
     for outcome, count in json.loads(found.read_text() if found.exists() else "{}").items():
         tally.tried += count
         tally.outcomes[outcome] += count
     if code:
-        tally.add("foreign exception", f"{target.name}: exit code {code}: {last_line(output)}")
-    return tally
+        about = f"{target.name}: exit code {code}, inputs drawn from {drawn_from}: {last_line(output)}"
+        tally.add("foreign exception", about)
 
 
 def _file(path: Path, valid: bytes, read: Callable[[Path], object], name: str = "", cost: int = 1) -> Target:
@@ -142,12 +156,12 @@ def _run_files(folder: Path) -> list[Target]:
     for tensors in run.glob("*.safetensors"):
         tensors.write_bytes(tensors.read_bytes().replace(SEAL, b'"former"'))
     module, checkpoint = nn.Linear(3, 2), folder / "checkpoint.safetensors"
-    states = gather_random_states(np.random.default_rng(0))
+    states = gather_random_states(RandomStreams(0))
     optimizers = make_optimizers(module, "adam", 0.1)
     save_checkpoint(checkpoint, module, optimizers, states, TrainingProgress())
 
     def restore(path: Path) -> None:
-        load_checkpoint(path, module, lambda stage: make_optimizers(module, "adam", 0.1), np.random.default_rng(0))
+        load_checkpoint(path, module, lambda stage: make_optimizers(module, "adam", 0.1), RandomStreams(0))
 
     def read_whole_log(path: Path) -> None:
         describe_training(path.parent)
@@ -210,25 +224,57 @@ def _files_of_many_answers(folder: Path) -> list[Target]:
     ]
 
 
-def _requests(folder: Path) -> Target:
+def _fetched_files(folder: Path) -> list[Target]:
+    """Return the files of a folder in the layout of NELL-One, and archives of such folders."""
+    layout, unpacked = folder / "layout", folder / "unpacked"
+    files = dict(published(folder / "graph.tsv").files)
+    write(layout, files)
+    files[CANDIDATES_FILE] = json.dumps(candidates_by_release_rule(layout)).encode()
+    write(layout, files)
+
+    def read_layout(path: Path) -> None:
+        try:
+            read_nell_layout(layout)
+        finally:
+            path.write_bytes(files[path.name])
+
+    def unpack_anew(path: Path) -> None:
+        shutil.rmtree(unpacked, ignore_errors=True)
+        unpack(path, unpacked)
+
+    small = {"path_graph": b"a\tr\tb\n"}
+    archives = {"tar": tar(small), "tar.gz": gzip.compress(tar(small)), "zip": zipped(small)}
+    return [
+        *(_file(layout / name, content, read_layout, f"layout/{name}", cost=4) for name, content in files.items()),
+        *(_file(folder / f"archive.{kind}", content, unpack_anew) for kind, content in archives.items()),
+    ]
+
+
+def _requests(folder: Path) -> list[Target]:
     """Return the bodies of requests: whatever they are, the answer is none of the server's own faults."""
     pairs = [text.split(" | ") for text in EXAMPLES[1::2]]
-    body = {"examples": [{"head": head, "tail": tail} for head, tail in pairs], "heads": ["person:9"], "top": 3}
+    examples = [{"head": head, "tail": tail} for head, tail in pairs]
+    bodies = {
+        "/answer": {"examples": examples, "heads": ["person:9"], "top": 3},
+        "/explain": {"examples": examples, "head": "person:9", "tail": "city:3", "asked": "head"},
+    }
 
     @cache
     def app() -> FastAPI:
         return create_app(Predictor(str(folder / "graph.tsv"), "evidence"), Limits(), None)
 
-    async def post(content: bytes) -> int:
+    async def post(path: str, content: bytes) -> int:
         transport = httpx.ASGITransport(app(), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             headers = {"content-type": "application/json"}
-            return (await client.post("/answer", content=content, headers=headers)).status_code
+            return (await client.post(path, content=content, headers=headers)).status_code
 
-    def ask(content: bytes) -> None:
-        status = asyncio.run(post(content))
+    def ask(path: str, content: bytes) -> None:
+        status = asyncio.run(post(path, content))
         if status >= 400:
             assert status < 500, status
             raise TripleshotError(str(status))
 
-    return Target("request", json.dumps(body).encode(), ask, SLOW)
+    return [
+        Target(f"POST {path}", json.dumps(body).encode(), partial(ask, path), SLOW) for path, body in bodies.items()
+    ]

@@ -26,7 +26,7 @@ def warm_up(folder: Path) -> None:
     """Run the commands once in this process: what they import is then there for every child."""
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         for one in commands_on(*prepare_graphs(folder)):
-            if one.name != "index":
+            if not one.has_own_cache:
                 _fresh(one, folder / "work")
                 with suppress(SystemExit):
                     one.begin(folder / "work")()

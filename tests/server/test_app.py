@@ -204,8 +204,21 @@ def test_the_server_says_what_it_serves(client, predictor):
     assert (page["name"], page["method"], page["shots"]) == ("atlas", "evidence", 3)
     assert page["num_entities"] == predictor.graph.num_entities
     assert "city" in page["types"]
+    assert page["num_types"] == len(page["types"])
     assert page["has_confidence"] is False
     assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_types_are_listed_page_by_page(predictor):
+    client = Client(create_app(predictor, Limits(max_listed=2), None))
+    about = client.get("/about").json()
+    every = predictor.graph.types.names
+    assert (about["types"], about["num_types"]) == (list(every[:2]), len(every))
+    pages = [client.get(f"/types?first={first}&limit=2").json() for first in range(0, len(every), 2)]
+    assert [name for page in pages for name in page["types"]] == list(every)
+    assert {page["num_found"] for page in pages} == {len(every)}
+    assert client.get("/types?q=CITY&limit=2").json()["types"] == [name for name in every if "city" in name][:2]
+    assert client.get("/types?limit=3").status_code == 422
 
 
 def test_a_server_is_ready_once_names_are_indexed():

@@ -1,6 +1,7 @@
 """The tools over the protocol, as the public SDK's own client meets them: within this process, and over HTTP."""
 
 import asyncio
+import io
 import json
 import re
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from mcp_types import CallToolResult, TextContent
 from server.conftest import EXAMPLES, QUESTION, SlowMethod, predictor_of
 from tripleshot.answering.predictor import Predictor
 from tripleshot.server import Limits
-from tripleshot.server.mcp import PATH, ToolServer
+from tripleshot.server.mcp import PATH, MessageReader, ToolServer
 
 DEFAULTS = Limits()
 TOOLS_LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -209,3 +210,10 @@ def test_over_http_a_token_is_asked_for(predictor):
 )
 def test_over_http_strangers_large_requests_and_streams_are_refused(predictor, options, status):
     assert post(predictor, None, **options).status_code == status
+
+
+def test_no_message_on_standard_input_is_larger_than_a_request_may_be(caplog):
+    fits, large = b"{" + b"x" * 97 + b"}\n", b"{" + b"x" * 500 + b"}\n"
+    reader = MessageReader(io.BytesIO(large + fits + b"last"), max_bytes=100)
+    assert [reader.readline() for _ in range(4)] == ["too large\n", fits.decode(), "last", ""]
+    assert "a message of more than 100 bytes is left out" in caplog.text

@@ -37,8 +37,12 @@ def test_an_assistant_starts_the_server_and_asks_it(graph, tmp_path):
 
 def test_standard_output_has_nothing_but_the_protocol_and_the_end_of_the_input_ends_it(graph):
     command = [sys.executable, "-m", "tripleshot", "-v", "mcp", str(graph), "--method", "evidence"]
-    found = subprocess.run(command, input="no protocol\n", capture_output=True, text=True)
+    large = "x" * 3000
+    found = subprocess.run(
+        [*command, "--max-body=1000"], input=f"no protocol\n{large}\n", capture_output=True, text=True
+    )
     assert found.returncode == 0
+    assert found.stderr.count("a message of more than 1000 bytes is left out") == 1
     assert all(line.startswith('{"jsonrpc"') for line in found.stdout.splitlines())
 
 

@@ -22,7 +22,7 @@ from tripleshot.training.checkpoints import (
     save_weights,
 )
 from tripleshot.training.optimization import make_optimizers
-from tripleshot.training.random_states import gather_random_states
+from tripleshot.training.random_states import RandomStreams, gather_random_states
 
 
 def optimizers_for(module, kind: OptimizerKind = "adam"):
@@ -72,61 +72,61 @@ class Lookup(nn.Module):
 @pytest.mark.parametrize("make", [lambda: nn.Linear(3, 2), Lookup], ids=["dense", "sparse"])
 def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path, kind, make):
     torch.manual_seed(0)
-    module, rng = make(), np.random.default_rng(0)
+    module, streams = make(), RandomStreams(0)
     optimizers = optimizers_for(module, kind)(0)
-    take_step(module, optimizers, rng)
+    take_step(module, optimizers, streams.rngs[0])
     progress = TrainingProgress(stage=1, step=7, best_mrr=0.25, loss_sums={"fit": 1.5}, loss_count=3)
-    save_checkpoint(tmp_path / "checkpoint", module, optimizers, gather_random_states(rng), progress)
-    take_step(module, optimizers, rng)
+    save_checkpoint(tmp_path / "checkpoint", module, optimizers, gather_random_states(streams), progress)
+    take_step(module, optimizers, streams.rngs[0])
 
-    other, other_rng = make(), np.random.default_rng(9)
-    found, restored = load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other, kind), other_rng)
-    take_step(other, found, other_rng)
+    other, other_streams = make(), RandomStreams(9)
+    found, restored = load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other, kind), other_streams)
+    take_step(other, found, other_streams.rngs[0])
     assert restored == progress
     assert torch.equal(other.weight, module.weight)
-    assert other_rng.random() == rng.random()
+    assert other_streams.rngs[0].random() == streams.rngs[0].random()
 
 
-def save_untrained(path, module, rng):
-    save_checkpoint(path, module, optimizers_for(module)(0), gather_random_states(rng), TrainingProgress())
+def save_untrained(path, module, streams):
+    save_checkpoint(path, module, optimizers_for(module)(0), gather_random_states(streams), TrainingProgress())
 
 
 def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path):
-    module, rng = nn.Linear(3, 2), np.random.default_rng(0)
-    save_untrained(tmp_path / "checkpoint", module, rng)
+    module, streams = nn.Linear(3, 2), RandomStreams(0)
+    save_untrained(tmp_path / "checkpoint", module, streams)
     other = nn.Linear(4, 2)
     with pytest.raises(InputError, match="belongs to another configuration"):
-        load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other), rng)
+        load_checkpoint(tmp_path / "checkpoint", other, optimizers_for(other), streams)
 
 
 def test_a_checkpoint_of_another_number_of_processes_is_refused(tmp_path: Path):
-    module, rng = nn.Linear(3, 2), np.random.default_rng(0)
-    states = gather_random_states(rng).expand(2, -1)
+    module, streams = nn.Linear(3, 2), RandomStreams(0)
+    states = gather_random_states(streams).expand(2, -1)
     save_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module)(0), states, TrainingProgress())
     with pytest.raises(InputError, match="a training in 2 processes, and goes on in as many, not in one process"):
-        load_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module), rng)
+        load_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module), streams)
 
 
 def test_a_checkpoint_of_an_earlier_version_goes_on(tmp_path: Path):
-    module, rng, other = nn.Linear(3, 2), np.random.default_rng(7), np.random.default_rng(0)
+    module, rng, other = nn.Linear(3, 2), np.random.default_rng(7), RandomStreams(0)
     tensors = {f"module.{name}": value for name, value in module.state_dict().items()}
     header = {"progress": {"step": 3}, "numpy": rng.bit_generator.state}
     save_file({**tensors, "torch": torch.get_rng_state()}, tmp_path / "checkpoint", {"state": json.dumps(header)})
     _, progress = load_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module), other)
     assert progress.step == 3
-    assert other.random() == rng.random()
+    assert other.rngs[0].random() == rng.random()
 
 
 @given(place=st.integers(0), cut=st.none() | st.integers(0), is_old=st.booleans())
 def test_damage_to_a_checkpoint_is_one_clear_error_or_none_of_its_content(tmp_path_factory, place, cut, is_old):
     path = tmp_path_factory.mktemp("damaged") / "checkpoint"
-    module, other, rng = nn.Linear(3, 2), nn.Linear(3, 2), np.random.default_rng(0)
-    save_untrained(path, module, rng)
+    module, other, streams = nn.Linear(3, 2), nn.Linear(3, 2), RandomStreams(0)
+    save_untrained(path, module, streams)
     content = path.read_bytes()
     if is_old:
         content = content.replace(b'"sha256"', b'"former"')
     header = 8 + int.from_bytes(content[:8], "little")
     path.write_bytes(flipped(content, place % (8 * header))[: cut and cut % len(content)])
     with suppress(InputError):
-        load_checkpoint(path, other, optimizers_for(other), rng)
+        load_checkpoint(path, other, optimizers_for(other), streams)
         assert is_old or torch.equal(other.weight, module.weight)

@@ -1,6 +1,7 @@
 """Runs on disk as predictors: what `train` and `Predictor.save` have written, found again without a trainer."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tripleshot.answering.predictor import DEFAULT_METHOD, Predictor
@@ -14,6 +15,29 @@ from tripleshot.methods import find_method
 from tripleshot.training.runs import DATA, RunConfig, load_config, require_known_names, restore_method
 
 SAY_WHERE = "say where it is now: --data on the command line, data=... in Python"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How something that is asked is opened: what commands share.
+
+    Attributes:
+        method: What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
+        columns: Names of the head, relation and tail columns of a file, where they are not the usual ones.
+        literals: What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
+        data: Where the dataset of a run is now, if it has moved.
+        device: cpu, cuda, cuda:1, mps, ...
+    """
+
+    method: str | None = None
+    columns: tuple[str, str, str] | None = None
+    literals: Literals = "skip"
+    data: str | None = None
+    device: str = "cpu"
+
+    def open(self, source: str) -> Predictor:
+        """Return what answers from a source."""
+        return open_predictor(source, self.method, self.data, self.device, self.columns, self.literals)
 
 
 def open_predictor(

@@ -16,6 +16,7 @@ from tripleshot.answering.examples import Reference, read_references
 from tripleshot.answering.explanation import Explanation, Side
 from tripleshot.answering.export import ExportStyle, check_export
 from tripleshot.answering.export.iri_names import BASE, IriNames
+from tripleshot.answering.loading import Opening
 from tripleshot.answering.partitions import PARTITION_SIZE, answer_in_partitions
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.ranking import Ranked
@@ -23,8 +24,9 @@ from tripleshot.cli.display import confidence_bar, console, hint, progress_bar, 
 from tripleshot.cli.questions import OPENING, Files, Flag, Several, choose_crew, chosen_candidates, read_pairs
 from tripleshot.cli.terminal import printable
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.graph.readers import Literals
 from tripleshot.workers.work import Crew
+
+AS_IT_IS = Opening()
 
 
 def ask_command(
@@ -50,11 +52,7 @@ def ask_command(
     base: str = BASE,
     add: Files = None,
     remove: Files = None,
-    columns: tuple[str, str, str] | None = None,
-    literals: Literals = "skip",
-    method: str | None = None,
-    data: str | None = None,
-    device: str = "cpu",
+    opening: Annotated[Opening, Parameter(name="*")] = AS_IT_IS,
 ) -> None:
     """Answer questions about a relation from a few examples of it, without training.
 
@@ -126,16 +124,8 @@ def ask_command(
         A file of triples that the graph does not have, also about new entities; may be given several times.
     remove
         A file of triples to leave out; may be given several times.
-    columns
-        Names of the head, relation and tail columns of a file, where they are not the usual ones.
-    literals
-        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
-    method
-        What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
-    data
-        The dataset of a run, if it is no longer where it was.
-    device
-        cpu, cuda, cuda:1, mps, ...
+    opening
+        How SOURCE is opened.
     """
     examples = read_pairs(pairs, pairs_file)
     side, asked = _asked(_all_of(head, heads), _all_of(tail, tails))
@@ -149,7 +139,7 @@ def ask_command(
         check_export(Path(out))
     chosen = (side, top, chosen_candidates(candidates), with_known)
     added, removed = (tuple(map(str, files or ())) for files in (add, remove))
-    asking = Asking(source, examples, relation, *chosen, method, data, device, columns, literals, added, removed)
+    asking = Asking(source, examples, relation, *chosen, add=added, remove=removed, **vars(opening))
     if out:
         _write(asking, asked, out, crew, partition_size, ExportStyle(IriNames(base)))
         hint(f"{len(asked):,} {side}{'s' * (len(asked) != 1)} asked about; the answers are in {out}")

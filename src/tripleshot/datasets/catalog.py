@@ -21,7 +21,8 @@ from tripleshot.datasets.opening import open_dataset
 from tripleshot.datasets.splitting import make_dataset
 from tripleshot.datasets.storage import is_saved_dataset, load_saved_dataset
 from tripleshot.errors import InputError, did_you_mean
-from tripleshot.files.atomic import cache_dir, recover, write_file
+from tripleshot.files.atomic import cache_dir, recover, remove_abandoned, write_file
+from tripleshot.files.locks import file_lock, lock_of
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers import Literals, read_graph
 from tripleshot.graph.readers.tables import find_shards
@@ -80,7 +81,9 @@ def fetch_dataset(
         raise InputError(f"no dataset is called {name!r}, there are {', '.join(names)}{did_you_mean(name, names)}")
     folder = download.fetch(REMOTE[name], cache_dir() / name, source, progress=progress)
     if name == "nell-one" and (rebuild_candidates or not (folder / CANDIDATES_FILE).exists()):
-        write_file(folder / CANDIDATES_FILE, json.dumps(candidates_by_release_rule(folder)).encode())
+        with file_lock(lock_of(folder)):
+            remove_abandoned(folder / CANDIDATES_FILE)
+            write_file(folder / CANDIDATES_FILE, json.dumps(candidates_by_release_rule(folder)).encode())
     return folder
 
 

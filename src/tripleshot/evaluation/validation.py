@@ -11,7 +11,7 @@ import numpy as np
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset, Task
-from tripleshot.evaluation.protocol import count_queries, evaluate, rank_head
+from tripleshot.evaluation.protocol import QueryRanking, count_queries, rank_head, split_queries
 from tripleshot.methods.protocol import Scorer
 
 FIRST_SLICE = 8  # heads; each slice is twice as long as the one before
@@ -55,10 +55,30 @@ class _Head:
     answers: IntArray
 
 
+@dataclass(frozen=True)
+class Team:
+    """Processes that validate together, each a part of the heads; by default there is only this one.
+
+    Attributes:
+        place: number of this process.
+        size: how many there are.
+        add: returns, in all of them, the sum of what each has.
+        decide: returns, in all of them, what the first one says.
+    """
+
+    place: int = 0
+    size: int = 1
+    add: Callable[[FloatArray], FloatArray] = lambda values: values
+    decide: Callable[[bool], bool] = lambda flag: flag
+
+
+ALONE = Team()
+
+
 class Validator:
     """Ranks the queries of a dataset's valid tasks again and again, all of them or as many as there is time for."""
 
-    def __init__(self, method: Scorer, dataset: FewShotDataset, shots: int, seed: int = 0) -> None:
+    def __init__(self, method: Scorer, dataset: FewShotDataset, shots: int, seed: int = 0, team: Team = ALONE) -> None:
         """Draw the order of the heads.
 
         Args:
@@ -66,8 +86,9 @@ class Validator:
             dataset: where the valid tasks are.
             shots: K.
             seed: of the order.
+            team: who validates together; every process of it calls `validate`, and has the whole of the result.
         """
-        self.method, self.dataset, self.shots = method, dataset, shots
+        self.method, self.dataset, self.shots, self.team = method, dataset, shots, team
         heads = list(_heads_of(dataset.valid, shots))
         drawn = np.random.default_rng(seed).permutation(len(heads))
         self._order = list(_in_slices([heads[place] for place in drawn]))
@@ -78,22 +99,26 @@ class Validator:
 
         Args:
             num_heads: the first so many in the order; 0 for all.
-            is_over: tells, after each head, whether there is no time for another; None ranks every query as an
-                evaluation does.
+            is_over: tells, after a head of each process, whether there is no time for another; None ranks every query
+                as an evaluation does.
         """
-        if is_over is None:
-            ranks = evaluate(self.method, self.dataset, self.shots, "valid").ranks.pessimistic
-            return Validation(1 / ranks, len(self._order))
         reciprocal_ranks = np.zeros(count_queries(self.dataset, self.shots, "valid"))
-        asked = 0
-        for one in self._order[: num_heads or None]:
-            task, pool = self.dataset.valid[one.task], self._pool(one.task)
-            ranked = rank_head(self.method, task, task.support(self.shots), one.head, one.answers, pool)
-            reciprocal_ranks[one.positions] = 1 / ranked[1]
-            asked += 1
-            if is_over():
+        if is_over is None:
+            ranking = QueryRanking(self.method, self.dataset, self.shots, "valid", "benchmark")
+            pieces = split_queries(self.dataset, self.shots, "valid", heads_per_piece=1)
+            for places, ranks in map(ranking.rank, pieces[self.team.place :: self.team.size]):
+                reciprocal_ranks[places] = 1 / ranks[1]
+            return Validation(self.team.add(reciprocal_ranks), len(self._order))
+        asked, order = 0, self._order[: num_heads or None]
+        while asked < len(order):
+            for one in order[asked:][self.team.place : self.team.size : self.team.size]:
+                task, pool = self.dataset.valid[one.task], self._pool(one.task)
+                ranked = rank_head(self.method, task, task.support(self.shots), one.head, one.answers, pool)
+                reciprocal_ranks[one.positions] = 1 / ranked[1]
+            asked = min(asked + self.team.size, len(order))
+            if self.team.decide(is_over()):
                 break
-        return Validation(reciprocal_ranks, asked)
+        return Validation(self.team.add(reciprocal_ranks), asked)
 
     def _pool(self, task: int) -> IntArray:
         if task not in self._pools:

@@ -99,11 +99,21 @@ def new_folder(folder: Path, overwrite: bool = False) -> Iterator[Path]:
 
 def remove_abandoned(path: Path) -> None:
     """Remove what a process that was killed has left of its writing of `path`, where nobody else writes it now."""
+    for beside in _temporaries(path):
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def is_abandoned(path: Path) -> bool:
+    """Tell whether something half written is beside `path`; somebody may be writing it."""
+    return bool(_temporaries(path))
+
+
+def _temporaries(path: Path) -> list[Path]:
     temporary = re.compile(rf"\.{re.escape(path.name)}-[a-z0-9_]{{8}}")
-    with suppress(OSError):
-        for beside in path.parent.iterdir():
-            if temporary.fullmatch(beside.name):
-                shutil.rmtree(beside, ignore_errors=True)
+    try:
+        return [beside for beside in path.parent.iterdir() if temporary.fullmatch(beside.name)]
+    except OSError:
+        return []
 
 
 @contextmanager

@@ -47,6 +47,7 @@ class TrainingSettings:
 
     steps: int = setting(10_000, "training steps")
     learning_rate: float = setting(1e-3, "of the optimizer, which is Adam unless a setting says otherwise")
+    batches_per_step: int = count(1, "of each process; their gradients are averaged, as those of processes are")
     schedule: Schedule = setting("linear", "how the learning rate goes down")
     warmup: int = setting(200, "steps over which it rises")
     clip: float = setting(0.0, "largest gradient norm; 0 does not clip")

@@ -170,6 +170,16 @@ def add_routes(routes: APIRouter, served: Served, scoring: Workers, lookup: Work
         """Say what is served."""
         return served.service.about()
 
+    @routes.get("/types", responses=documented(422, 503, 504))
+    async def types(
+        q: Annotated[str, Query(max_length=limits.max_text, description="Part of a name.")] = "",
+        first: Annotated[int, Query(ge=0, lt=2**31)] = 0,
+        limit: Annotated[int, listed] = 100,
+    ) -> schemas.FoundTypes:
+        """List types of entities, page by page."""
+        service = served.service
+        return await lookup.run(in_one_step(lambda: service.types(q, first, limit)))
+
     @routes.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def figures() -> Response:
         """Return figures about the server in the text format of Prometheus."""

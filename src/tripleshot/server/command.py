@@ -8,15 +8,14 @@ from cyclopts import Parameter
 from cyclopts.types import Port
 from rich.console import Console
 
-from tripleshot.answering.loading import open_predictor
+from tripleshot.answering.loading import Opening
 from tripleshot.errors import InputError
-from tripleshot.graph.readers import Literals
 from tripleshot.server import Limits, create_app, open_socket, serve
 from tripleshot.server.hosts import AllowedHosts, as_address
 from tripleshot.server.logs import json_logging
 
 logger = logging.getLogger(__name__)
-DEFAULTS = Limits()
+DEFAULTS, AS_IT_IS = Limits(), Opening()
 
 
 def serve_command(
@@ -26,11 +25,7 @@ def serve_command(
     port: Port = 8000,
     allow_host: Annotated[list[str] | None, Parameter(negative=())] = None,
     token: Annotated[str | None, Parameter(env_var="TRIPLESHOT_TOKEN")] = None,
-    method: str | None = None,
-    columns: tuple[str, str, str] | None = None,
-    literals: Literals = "skip",
-    data: str | None = None,
-    device: str = "cpu",
+    opening: Annotated[Opening, Parameter(name="*")] = AS_IT_IS,
     log: Literal["text", "json"] = "text",
     limits: Annotated[Limits, Parameter(name="*")] = DEFAULTS,
 ) -> None:
@@ -56,16 +51,8 @@ def serve_command(
     token
         What requests must carry as `Authorization: Bearer TOKEN`; the page asks for it. Better given in the
         environment, where other users of the machine do not see it.
-    method
-        What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
-    columns
-        Names of the head, relation and tail columns of a file, where they are not the usual ones.
-    literals
-        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
-    data
-        Where the run's dataset is now, if it has moved.
-    device
-        cpu, cuda, cuda:1, mps, ...
+    opening
+        How SOURCE is opened.
     log
         How messages are written: `json` writes one object per line, also for every request; as text, requests are
         shown with -v.
@@ -76,7 +63,7 @@ def serve_command(
     if token is None and not _is_loopback(host):
         logger.warning("%s can be reached by others, and there is no --token", host)
     with open_socket(host, port) as opened:
-        load = partial(open_predictor, source, method, data, device, columns, literals)
+        load = partial(opening.open, source)
         app = create_app(load(), limits, token, AllowedHosts.of(host, allow_host or ()), load)
         if log == "text":
             return serve(app, opened, limits, announce)

@@ -4,9 +4,10 @@ import asyncio
 import json
 import logging
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import IO, Any, BinaryIO, cast
 
 import anyio
 from mcp.server import Server, ServerRequestContext
@@ -126,7 +127,8 @@ class ToolServer:
         self._workers.close()
 
     async def _serve_standard_streams(self) -> None:
-        async with stdio_server() as (incoming, outgoing):
+        messages = cast("IO[str]", MessageReader(sys.stdin.buffer, self.limits.max_body))
+        async with stdio_server(anyio.wrap_file(messages)) as (incoming, outgoing):
             await self.protocol.run(incoming, outgoing, self.protocol.create_initialization_options())
 
     async def _list(self, _: ServerRequestContext[Any], __: PaginatedRequestParams | None) -> ListToolsResult:
@@ -134,6 +136,23 @@ class ToolServer:
 
     async def _call(self, _: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         return await self.call(params.name, params.arguments or {})
+
+
+class MessageReader:
+    """Reads messages, one on each line, and none that is larger than a request may be."""
+
+    def __init__(self, source: BinaryIO, max_bytes: int) -> None:
+        self._source, self._max_bytes = source, max_bytes
+
+    def readline(self) -> str:
+        """Return the next message; one that is too large is left out, and what is told of it is no message."""
+        line = self._source.readline(self._max_bytes + 1)
+        if len(line) <= self._max_bytes:
+            return line.decode("utf-8", errors="replace")
+        while line and not line.endswith(b"\n"):
+            line = self._source.readline(self._max_bytes)
+        logger.warning("a message of more than %d bytes is left out", self._max_bytes)
+        return "too large\n"
 
 
 class PostsOnly:

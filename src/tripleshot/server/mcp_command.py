@@ -7,9 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.types import Port
 
-from tripleshot.answering.loading import open_predictor
+from tripleshot.answering.loading import Opening
 from tripleshot.errors import InputError
-from tripleshot.graph.readers import Literals
 from tripleshot.server import Limits, open_socket, serve
 from tripleshot.server.command import announce, check_token
 
@@ -21,7 +20,7 @@ except ModuleNotFoundError as missing:
         raise
     raise InputError(f"assistants need {package}: pip install 'tripleshot[mcp]'") from None
 
-DEFAULTS = Limits()
+DEFAULTS, AS_IT_IS = Limits(), Opening()
 
 
 def mcp_command(
@@ -29,11 +28,7 @@ def mcp_command(
     *,
     http: Port | None = None,
     token: Annotated[str | None, Parameter(env_var="TRIPLESHOT_TOKEN")] = None,
-    method: str | None = None,
-    columns: tuple[str, str, str] | None = None,
-    literals: Literals = "skip",
-    data: str | None = None,
-    device: str = "cpu",
+    opening: Annotated[Opening, Parameter(name="*")] = AS_IT_IS,
     limits: Annotated[Limits, Parameter(name="*")] = DEFAULTS,
 ) -> None:
     """Let an assistant ask a graph: an MCP server with the tools search, neighbors, predict, explain and about.
@@ -52,21 +47,13 @@ def mcp_command(
     token
         What requests over HTTP must carry as `Authorization: Bearer TOKEN`. Better given in the environment, where
         other users of the machine do not see it.
-    method
-        What answers, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
-    columns
-        Names of the head, relation and tail columns of a file, where they are not the usual ones.
-    literals
-        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
-    data
-        Where the run's dataset is now, if it has moved.
-    device
-        cpu, cuda, cuda:1, mps, ...
+    opening
+        How SOURCE is opened.
     limits
         How much a call may ask for, and how many may wait.
     """
     check_token(token)
-    load = partial(open_predictor, source, method, data, device, columns, literals)
+    load = partial(opening.open, source)
     if http is None:
         with closing(ToolServer(load(), limits)) as tools:
             return tools.run_on_standard_streams()

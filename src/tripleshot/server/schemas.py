@@ -266,9 +266,17 @@ class About(BaseModel):
     num_entities: int
     num_relations: int
     num_triples: int
-    types: list[str]
+    num_types: int
+    types: Annotated[list[str], Field(description="The first of them; /types has all, page by page.")]
     has_confidence: bool
     limits: RequestLimits
+
+
+class FoundTypes(BaseModel):
+    """Types of entities, a page of those whose names have the text that was asked for, and how many there are."""
+
+    types: list[str]
+    num_found: int
 
 
 class Health(BaseModel):

@@ -65,10 +65,18 @@ class Service:
             num_entities=graph.num_entities,
             num_relations=graph.num_relations,
             num_triples=graph.num_triples,
-            types=[] if graph.types is None else list(graph.types.names),
+            num_types=len(self._type_names),
+            types=list(self._type_names[: most.max_listed]),
             has_confidence=predictor.calibration is not None,
             limits=schemas.RequestLimits(examples=most.max_examples, asked=most.max_heads, top=most.max_top),
         )
+
+    def types(self, text: str, first: int, limit: int) -> schemas.FoundTypes:
+        """List types of entities whose names have a text in them, from the first so many on."""
+        self._check_letters(text)
+        self._check_count("limit", limit, self.limits.max_listed)
+        found = [name for name in self._type_names if text.casefold() in name.casefold()]
+        return schemas.FoundTypes(types=found[first : first + limit], num_found=len(found))
 
     def answer(self, question: schemas.Question) -> Steps[schemas.Answers]:
         """Rank answers for every entity asked about, some candidates at each step."""
@@ -239,6 +247,10 @@ class Service:
             self._check_count("examples", len(examples), self.limits.max_examples)
             pairs = [(self.resolve(pair.head), self.resolve(pair.tail)) for pair in examples]
         return self.predictor.question(pairs, relation, side, min(MAX_EXAMPLES, self.limits.max_examples))
+
+    @property
+    def _type_names(self) -> Sequence[str]:
+        return () if self.graph.types is None else self.graph.types.names
 
     def _types(self, entity: int) -> list[str]:
         types = self.graph.types

@@ -41,7 +41,6 @@ class NeighborsOf(schemas.Request):
 class AboutGraph(schemas.About):
     """What is asked: the first of its types, and the relations that can be asked about by name, most frequent first."""
 
-    num_types: int
     relations: list[CountedRelation]
 
 
@@ -84,8 +83,8 @@ def describe_graph(service: Service, _: Nothing) -> Steps[AboutGraph]:
     """Say what the graph is."""
     about = service.about().model_dump()
     yield
-    types, listed = about["types"], service.relations(min(MAX_LISTED, service.limits.max_listed)).model_dump()
-    cut = {"types": types[:MAX_LISTED], "num_types": len(types), **listed}
+    listed = service.relations(min(MAX_LISTED, service.limits.max_listed)).model_dump()
+    cut = {"types": about["types"][:MAX_LISTED], **listed}
     return AboutGraph.model_validate({**about, **cut})
 
 

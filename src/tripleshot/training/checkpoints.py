@@ -11,15 +11,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 
 from tripleshot.errors import InputError
 from tripleshot.methods.trainable import WEIGHTS
-from tripleshot.training.distributed import num_processes, rank
-from tripleshot.training.random_states import pack_random_state, restore_random_state
+from tripleshot.training.distributed import num_processes
+from tripleshot.training.random_states import RandomStreams, pack_random_state
 from tripleshot.training.tensor_files import fill_tensors, map_tensors, write_tensors
 from tripleshot.training.weight_files import UNREADABLE, check_tensors, read_weights
 
@@ -109,7 +108,7 @@ def load_checkpoint(
     path: Path,
     module: nn.Module,
     optimizers_of: Callable[[int], list[torch.optim.Optimizer]],
-    rng: np.random.Generator,
+    streams: RandomStreams,
 ) -> tuple[list[torch.optim.Optimizer], TrainingProgress]:
     """Restore the state of a training; `optimizers_of` makes the optimizers of a stage.
 
@@ -121,7 +120,7 @@ def load_checkpoint(
         saved, metadata = map_tensors(path)
         header = json.loads(metadata["state"])
         progress = TrainingProgress(**header["progress"])
-        _restore_random(path, saved, header, rng)
+        _restore_random(path, saved, header, streams)
         fill_tensors(path, {f"module.{name}": value for name, value in module.state_dict().items()})
         optimizers = optimizers_of(progress.stage)
         for number, optimizer in enumerate(optimizers):
@@ -133,16 +132,16 @@ def load_checkpoint(
     return optimizers, progress
 
 
-def _restore_random(path: Path, saved: Mapping[str, Tensor], header: dict[str, Any], rng: np.random.Generator) -> None:
+def _restore_random(path: Path, saved: Mapping[str, Tensor], header: dict[str, Any], streams: RandomStreams) -> None:
     """Put the random generators of this process back; every process of a training had its own."""
     is_former = "torch" in saved  # an earlier version kept the state of the leader alone
     states = pack_random_state(saved["torch"], header["numpy"])[None] if is_former else saved["random"]
-    if len(states) != num_processes():
+    if len(states) != num_processes() * len(streams):
         raise InputError(
-            f"{path}: was written by a training in {_count(len(states))}, and goes on in as many, "
+            f"{path}: was written by a training in {_count(len(states) // len(streams))}, and goes on in as many, "
             f"not in {_count(num_processes())}: see torchrun --nproc-per-node"
         )
-    restore_random_state(states[rank()], rng)
+    streams.restore(states[streams.first : streams.first + len(streams)])
 
 
 def _count(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Data-parallel training under `torchrun`: each process draws its own episodes, gradients are averaged.
+"""Data-parallel training under `torchrun`: each process draws its own batches, gradients are averaged.
 
 Nothing here is home-made: `torch.distributed` starts the processes' group, DistributedDataParallel averages the
 gradients, also the sparse ones of the embeddings (gloo). Started without torchrun, everything is as for one process.
@@ -6,12 +6,15 @@ gradients, also the sparse ones of the embeddings (gloo). Started without torchr
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+
+from tripleshot.arrays import FloatArray
+from tripleshot.evaluation.validation import Team
 
 
 @contextmanager
@@ -20,7 +23,7 @@ def process_group(device: str) -> Iterator[None]:
     if dist.is_initialized() or "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
         yield
         return
-    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")  # flags are on the CPU
     try:
         yield
     finally:
@@ -69,6 +72,28 @@ def any_rank(flag: bool) -> bool:
     return bool(shared > 0)
 
 
+def mean_over_processes(values: list[float]) -> list[float]:
+    """Return the mean of each number over all processes, in every process alike."""
+    if not is_parallel():
+        return values
+    shared = torch.tensor(values, dtype=torch.float64)
+    dist.all_reduce(shared)
+    return (shared / num_processes()).tolist()
+
+
+def team() -> Team:
+    """Return this process as one of those that validate together."""
+
+    def add(values: FloatArray) -> FloatArray:
+        shared = torch.from_numpy(values.copy())
+        dist.all_reduce(shared)
+        return shared.numpy()
+
+    if not is_parallel():
+        return Team()
+    return Team(rank(), num_processes(), add, lambda flag: bool(broadcast(flag)))
+
+
 def wait_for_all() -> None:
     """Let every process come this far before any goes on."""
     if is_parallel():
@@ -92,3 +117,8 @@ def wrap_ddp(module: nn.Module, losses: Callable) -> Callable:
     if not is_parallel():
         return losses
     return DistributedDataParallel(_Objective(module, losses), find_unused_parameters=True)
+
+
+def averaged_later(losses_of: Callable) -> AbstractContextManager[None]:
+    """Keep the gradients of a batch in this process: the next batch adds its own before they are averaged."""
+    return losses_of.no_sync() if isinstance(losses_of, DistributedDataParallel) else nullcontext()

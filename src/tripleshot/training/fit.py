@@ -22,9 +22,10 @@ from tripleshot.files.locks import folder_lock
 from tripleshot.methods import create_method, settings_of
 from tripleshot.methods.protocol import Method
 from tripleshot.methods.trainable import PRETRAINED, WEIGHTS, Stage, TrainableMethod
+from tripleshot.training.batches import DivergedError
 from tripleshot.training.budget import MIN_STEPS, Stopwatch, write_budget
 from tripleshot.training.checkpoints import load_weights, save_weights
-from tripleshot.training.distributed import rank, wait_for_all
+from tripleshot.training.distributed import rank, team, wait_for_all
 from tripleshot.training.log import LOG, steps_of, write_log
 from tripleshot.training.runs import (
     CONFIG,
@@ -38,7 +39,7 @@ from tripleshot.training.runs import (
     save_names,
 )
 from tripleshot.training.tracking import WANDB_ID
-from tripleshot.training.trainer import CHECKPOINT, DivergedError, Trainer, TrainerOptions
+from tripleshot.training.trainer import CHECKPOINT, Trainer, TrainerOptions
 from tripleshot.training.updates import TrainingCallback
 
 logger = logging.getLogger(__name__)
@@ -231,7 +232,7 @@ def _prepare(method: Method, dataset: FewShotDataset, shots: int, folder: Path |
 
 def _validator_of(method: TrainableMethod, dataset: FewShotDataset, shots: int) -> Validator:
     chosen = sample_queries(dataset, shots, method.settings.valid_queries, VALID_SEED)
-    return Validator(method, chosen, shots, VALID_SEED)
+    return Validator(method, chosen, shots, VALID_SEED, team())
 
 
 def run_stages(
@@ -253,7 +254,8 @@ def run_stages(
         learner.clear_cache()
         return found
 
-    options = TrainerOptions(settings.validate_every, settings.patience, settings.checkpoint_every, learner.clip)
+    intervals = (settings.validate_every, settings.patience, settings.checkpoint_every)
+    options = TrainerOptions(*intervals, learner.clip, settings.batches_per_step)
     with tempfile.TemporaryDirectory() as temporary:
         kept = folder or Path(temporary)
         trainer = Trainer(

@@ -17,13 +17,14 @@ from torch import nn
 from tripleshot.errors import TripleshotError
 from tripleshot.evaluation.validation import Validation
 from tripleshot.methods.trainable import LossFunction, Stage
+from tripleshot.training.batches import find_gradients
 from tripleshot.training.budget import Budget, Stopwatch
 from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint, save_weights
 from tripleshot.training.distributed import any_rank, broadcast, rank, wait_for_all, wrap_ddp
 from tripleshot.training.interrupts import StopRequest
 from tripleshot.training.log import LOG, shorten_log, write_log
 from tripleshot.training.optimization import learning_rate, make_optimizers
-from tripleshot.training.random_states import gather_random_states
+from tripleshot.training.random_states import RandomStreams, gather_random_states
 from tripleshot.training.updates import Curve, TrainingCallback, TrainingUpdate
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -41,20 +42,18 @@ class TrainerOptions:
         patience: validations without a better one before training stops; 0 never stops early.
         checkpoint_every: steps between checkpoints.
         clip: largest norm of the gradient of the dense weights; 0 does not clip.
+        batches_per_step: of each process; their gradients are averaged.
     """
 
     validate_every: int = 1000
     patience: int = 10
     checkpoint_every: int = 500
     clip: float = 5.0
+    batches_per_step: int = 1
 
 
 ValidFunction = Callable[[int, Callable[[], bool] | None], Validation]
 """Validates the current weights: on so many heads, 0 for all, until the function tells that time is over."""
-
-
-class DivergedError(TripleshotError):
-    """The loss is no number any more: to go on from the last checkpoint would end the same way."""
 
 
 class StoppedError(TripleshotError):
@@ -94,7 +93,7 @@ class Trainer:
         self.validate, self.keep, self.options, self.callback = validate, keep, options, callback
         self.watch = watch or Stopwatch()
         self.progress, self._curve = TrainingProgress(), Curve()
-        self.rng = np.random.default_rng([seed, rank()])
+        self.streams = RandomStreams(seed, options.batches_per_step)
         self.optimizers: list[torch.optim.Optimizer] = []
         self._stop = StopRequest()
         self._is_leader = rank() == 0
@@ -103,14 +102,14 @@ class Trainer:
         """Train to the end, from the beginning or from the last checkpoint."""
         path = self.folder / CHECKPOINT
         if resume and path.exists():
-            self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.rng)
+            self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.streams)
             self.watch.go_on_from(self.progress.spent)
             self._say(logging.INFO, "resuming at %s", self._position())
             if self._is_leader:
                 kept = self.progress.num_logged
                 self._curve.go_on_from(shorten_log(self.folder / LOG, kept), kept)
         else:
-            torch.manual_seed(self.seed + rank())
+            self.streams.begin()
             self.optimizers = self._optimizers_of(0)
             self.progress.prepared = self.progress.stage_began = self._tick()
             if self._is_leader:
@@ -177,17 +176,13 @@ class Trainer:
             optimizer.zero_grad()
             for group in optimizer.param_groups:
                 group["lr"] = rate
-        losses = losses_of(step, self.rng)
-        total = torch.stack(list(losses.values())).sum()
-        if not torch.isfinite(total):
-            raise DivergedError(f"the loss of {stage.name} is {total.item()} at step {step}: lower the learning rate")
-        total.backward()
+        losses = find_gradients(losses_of, step, self.streams, stage.name)
         if self.options.clip:
             dense = [p for p in self.module.parameters() if p.grad is not None and not p.grad.is_sparse]
             nn.utils.clip_grad_norm_(dense, self.options.clip)
         for optimizer in self.optimizers:
             optimizer.step()
-        return {name: float(value.detach()) for name, value in losses.items()}
+        return losses
 
     def _validate(self, budget: Budget) -> None:
         """Validate the current weights; before the first time they are saved, as it may take long."""
@@ -197,14 +192,11 @@ class Trainer:
             self._save(keep=True)
             self._tick()
         self.module.eval()
-        mrr, num_asked, is_best = 0.0, 0, False
-        if self._is_leader:
-            limit = self.watch.limit(budget.validation_time()) if self.watch.seconds else None
-            found = self.validate(state.valid_heads, limit)
-            mrr, num_asked, is_best = found.mrr, found.num_asked, self._is_best(found)
-            state.valid_heads = state.valid_heads or found.num_heads
-            state.best_ranks = found.reciprocal_ranks.tolist() if is_best else state.best_ranks
-        mrr, is_best = broadcast(mrr), bool(broadcast(is_best))
+        limit = self.watch.limit(budget.validation_time()) if self.watch.seconds else None
+        found = self.validate(state.valid_heads, limit)
+        mrr, num_asked, is_best = found.mrr, found.num_asked, self._is_best(found)
+        state.valid_heads = state.valid_heads or found.num_heads
+        state.best_ranks = found.reciprocal_ranks.tolist() if is_best else state.best_ranks
         self.module.train()
         state.validating += self._tick()
         state.validations += 1
@@ -248,7 +240,7 @@ class Trainer:
 
     def _save(self, keep: bool = False) -> None:
         """Write a checkpoint, and before it perhaps the weights as the best; take down how long it took."""
-        started, random_states = self.watch.clock(), gather_random_states(self.rng)
+        started, random_states = self.watch.clock(), gather_random_states(self.streams)
         if self._is_leader:
             if keep:
                 self.keep()

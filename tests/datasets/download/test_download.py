@@ -32,6 +32,17 @@ def test_a_broken_destination_is_named_and_replaced(server, home, caplog):
     assert "is broken and will be replaced: path_graph has SHA-256" in caplog.text
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_what_a_killed_process_has_left_beside_a_dataset_is_removed(server, home, is_whole):
+    write(home, FILES if is_whole else {"path_graph": b"half"})
+    write(home.parent / f".{home.name}-ab12cd34", {"new/path_graph": b"half"})
+    write(home.parent, {f"{home.name}.part.json": b"{}", f"{home.name}.ent2ids.part": b"half"})
+    server.pages["/tiny"] = Page(tar(inside("tiny")))
+    fetch(tiny_remote(server.url("/tiny")), home)
+    assert contents(home) == FILES
+    assert beside(home) == []
+
+
 def test_a_linked_destination_is_replaced_where_it_really_is(tmp_path, home, server):
     home.parent.mkdir()
     home.symlink_to(tmp_path / "large disk", target_is_directory=True)

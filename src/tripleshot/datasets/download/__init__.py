@@ -2,16 +2,17 @@
 
 import logging
 import os
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.progress import Progress
 
-from tripleshot.datasets.download.http import discard, download
-from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults
+from tripleshot.datasets.download.http import discard, download, is_begun
+from tripleshot.datasets.download.sources import FetchJob, RemoteDataset, collect, find_faults, part_of
 from tripleshot.errors import FetchError, TripleshotError
-from tripleshot.files.atomic import swap
+from tripleshot.files.atomic import is_abandoned, remove_abandoned, swap
 from tripleshot.files.locks import file_lock, lock_of
 
 __all__ = ["RemoteDataset", "fetch", "find_faults"]
@@ -45,11 +46,13 @@ def fetch(
     folder = Path(os.path.realpath(destination))  # a linked folder is replaced where it really is
     try:
         if not find_faults(dataset, folder):
+            _clear(dataset, folder)
             return destination
         if folder.exists() and not folder.is_dir():
             raise FetchError(f"{destination} is a file, not a folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with file_lock(lock_of(folder)):
+            remove_abandoned(folder)
             faults = find_faults(dataset, folder)
             if faults and folder.exists():
                 logger.warning("%s is broken and will be replaced: %s", destination, "; ".join(faults))
@@ -62,6 +65,21 @@ def fetch(
     except OSError as error:
         raise FetchError(f"{dataset.name} could not be put into {destination}: {error}") from error
     return destination
+
+
+def _parts(dataset: RemoteDataset, folder: Path) -> list[Path]:
+    """Return where downloads of a dataset are kept until they are whole."""
+    return [part_of(folder), *(part_of(folder, name) for name in dataset.files)]
+
+
+def _clear(dataset: RemoteDataset, folder: Path) -> None:
+    """Remove what a process that was killed has left beside a whole dataset, if anything."""
+    left = [part for part in _parts(dataset, folder) if is_begun(part)]
+    if left or is_abandoned(folder):
+        with suppress(OSError), file_lock(lock_of(folder)):
+            remove_abandoned(folder)
+            for part in left:
+                discard(part)
 
 
 def _install(job: FetchJob, sources: tuple[str, ...]) -> None:
@@ -79,7 +97,7 @@ def _install(job: FetchJob, sources: tuple[str, ...]) -> None:
                 failures.append(str(error))
                 continue
             swap(folder, destination)
-        for part in (job.part(), *map(job.part, job.dataset.files)):
+        for part in _parts(job.dataset, destination):
             discard(part)
         return
     reasons = "; ".join(failures) or "no address is known"

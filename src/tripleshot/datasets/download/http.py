@@ -49,6 +49,11 @@ def download(url: str, part: Path, *, progress: Progress, attempts: int = 5, wai
         progress.remove_task(bar)
 
 
+def is_begun(part: Path) -> bool:
+    """Tell whether anything of a download is there, or the record of its version."""
+    return part.exists() or _record_path(part).exists()
+
+
 def discard(part: Path) -> None:
     """Remove a download and the record of its version, so that the next one starts anew."""
     part.unlink(missing_ok=True)

@@ -52,8 +52,13 @@ class FetchJob:
 
     def part(self, name: str = "") -> Path:
         """Return where a download is kept until it is whole: the archive, or the file `name`."""
-        infix = f".{name.replace('/', '-')}" if name else ""
-        return self.destination.with_name(f"{self.destination.name}{infix}.part")
+        return part_of(self.destination, name)
+
+
+def part_of(destination: Path, name: str = "") -> Path:
+    """Return where a download for a folder is kept until it is whole: the archive, or the file `name`."""
+    infix = f".{name.replace('/', '-')}" if name else ""
+    return destination.with_name(f"{destination.name}{infix}.part")
 
 
 def find_faults(dataset: RemoteDataset, folder: Path) -> list[str]:

@@ -46,6 +46,12 @@ export async function search(text, limit = 8, signal = undefined) {
   return found.entities;
 }
 
+/** Names of types that have a text in them. */
+export async function searchTypes(text, limit = 8, signal = undefined) {
+  const found = await request(`types?${new URLSearchParams({ q: text, limit })}`, { signal });
+  return found.types;
+}
+
 async function request(path, { body, signal } = {}) {
   await asking; // while a person types the token, everything waits for it
   const token = sessionStorage.getItem(TOKEN);

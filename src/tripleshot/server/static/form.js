@@ -1,5 +1,6 @@
 // The question: examples, what is asked about, and where to look for answers. Knows nothing of answers.
 
+import { searchTypes } from "./api.js";
 import { chips } from "./chips.js";
 import { combobox } from "./combobox.js";
 import { exampleList } from "./examples.js";
@@ -12,7 +13,7 @@ const byId = (id) => document.getElementById(id);
 /**
  * Build the form.
  *
- * @param {Promise<{types?: string[]}>} about what the server says about itself
+ * @param {Promise<{types?: string[], num_types?: number}>} about what the server says about itself
  * @param {(question) => void} ask called with the question when it is sent
  * @param {() => void} change called whenever a person changed the question
  * @param {() => void} clear called when a person starts over
@@ -61,9 +62,10 @@ export function questionForm({ about, ask, change, clear }) {
   });
 
   async function findTypes(text) {
-    const { types = [] } = await about; // who types before the server has spoken waits for it
+    const { types = [], num_types = 0 } = await about; // who types before the server has spoken waits for it
     const matching = types.filter((type) => type.toLowerCase().includes(text.toLowerCase()));
-    return matching.slice(0, 8).map((type) => ({ name: type, label: type }));
+    const found = num_types > types.length ? await searchTypes(text) : matching.slice(0, 8);
+    return found.map((type) => ({ name: type, label: type }));
   }
 
   function showTypes() {
