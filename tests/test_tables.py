@@ -91,3 +91,15 @@ def test_a_missing_library_is_one_line_that_says_what_to_install(library, monkey
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(InputError, match=f"^to_{library} needs {library}: pip install {library}$"):
         getattr(Capitals(), f"to_{library}")()
+
+
+def test_a_table_shows_its_first_rows_with_every_name_escaped():
+    class Numbers(Tabular):
+        def to_arrow(self):
+            return pa.table({"name": ["<b>x</b>", *map(str, range(60))], "share": [1 / 3, None, *[0.5] * 59]})
+
+    shown = Numbers().to_html()
+    assert "&lt;b&gt;x&lt;/b&gt;" in shown
+    assert "0.333" in shown
+    assert "and 11 more rows" in shown
+    assert "<b>" not in shown

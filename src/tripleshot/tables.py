@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tripleshot import markup
 from tripleshot.errors import InputError
 from tripleshot.files.atomic import new_file
 from tripleshot.markup import Shown
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_AT_ONCE = 50_000
+ROWS_SHOWN = 50
 SUFFIXES = (".parquet", ".tsv", ".csv", ".jsonl")
 
 
@@ -47,9 +49,22 @@ class Tabular(Shown):
         assert isinstance(frame, polars.DataFrame)
         return frame
 
+    def to_html(self) -> str:
+        """Return the first rows as a table of HTML, as a notebook shows it; names in it are escaped."""
+        whole = self.to_arrow()
+        rows = [[_shown(value) for value in row.values()] for row in whole.slice(0, ROWS_SHOWN).to_pylist()]
+        more = whole.num_rows - len(rows)
+        return markup.table(whole.column_names, rows) + (markup.note(f"and {more:,} more rows") if more else "")
+
     def write(self, path: str | Path) -> None:
         """Write the table to a .parquet, .tsv, .csv or .jsonl file, whole or not at all."""
         write_batches(self.to_arrow().to_batches(), Path(path))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "" if value is None else str(value)
 
 
 def write_batches(batches: Iterable[pa.RecordBatch], path: Path) -> None:

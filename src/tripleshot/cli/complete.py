@@ -1,6 +1,5 @@
 """`tripleshot complete` and `tripleshot export`."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from tripleshot.answering.examples import read_references
 from tripleshot.answering.export import ExportStyle, check_export, write_triples
 from tripleshot.answering.export.cypher import NodeStyle
 from tripleshot.answering.export.iri_names import BASE, IriNames
+from tripleshot.answering.loading import Opening
 from tripleshot.answering.partitions import PARTITION_SIZE
 from tripleshot.answering.proposal_files import read_proposals
 from tripleshot.answering.proposals import Proposals, keep_best
@@ -23,9 +23,9 @@ from tripleshot.answering.provenance import Provenance
 from tripleshot.cli.display import confidence_bar, console, hint, progress_bar, waiting
 from tripleshot.cli.questions import OPENING, Files, Flag, Several, choose_crew, chosen_candidates, read_pairs
 from tripleshot.errors import InputError, TripleshotError
-from tripleshot.graph.readers import Literals
 from tripleshot.workers.work import Crew
 
+AS_IT_IS = Opening()
 SHOWN = 20  # proposals on the terminal, unless somebody wants more
 
 
@@ -52,11 +52,7 @@ def complete_command(
     node_key: str = "name",
     add: Files = None,
     remove: Files = None,
-    columns: tuple[str, str, str] | None = None,
-    literals: Literals = "skip",
-    method: str | None = None,
-    data: str | None = None,
-    device: str = "cpu",
+    opening: Annotated[Opening, Parameter(name="*")] = AS_IT_IS,
 ) -> None:
     """Propose triples that a graph does not have, with their confidence, without training.
 
@@ -128,24 +124,15 @@ def complete_command(
         A file of triples that the graph does not have, also about new entities; may be given several times.
     remove
         A file of triples to leave out; may be given several times.
-    columns
-        Names of the head, relation and tail columns of a file, where they are not the usual ones.
-    literals
-        What becomes of RDF literals such as dates and numbers: `keep` makes entities of them.
-    method
-        What proposes, if SOURCE is no run: one that needs no training; `tripleshot methods` lists them.
-    data
-        The dataset of a run, if it is no longer where it was.
-    device
-        cpu, cuda, cuda:1, mps, ...
+    opening
+        How SOURCE is opened.
     """
     if bool(relation) == all_relations:
         raise InputError("say which relations to complete: --relation NAME, also several times, or --all-relations")
     rules = Rules(top, min_confidence, chosen_candidates(candidates), max_heads, missing_only)
     style = ExportStyle(IriNames(base), NodeStyle(node_label, node_key))
     added, removed = (tuple(map(str, files or ())) for files in (add, remove))
-    asking = Asking(source, read_pairs(pairs, pairs_file), method=method, data=data, device=device)
-    asking = replace(asking, columns=columns, literals=literals, add=added, remove=removed)
+    asking = Asking(source, read_pairs(pairs, pairs_file), add=added, remove=removed, **vars(opening))
     given = tuple(read_references(heads)) if heads else None
     completing = Completing(asking, tuple(relation) if relation else None, given, rules)
     crew = choose_crew(out, workers, cluster)
