@@ -49,7 +49,9 @@ def newest_change(changelog: str) -> tuple[str, str]:
     """Return the version on top of a changelog and when it was released; versions have to go down."""
     found = HEADING.findall(changelog)
     if len(found) != len(re.findall(r"^## ", changelog, re.MULTILINE)) or not found:
-        raise NotReadyError("CHANGELOG.md: every heading of a version is `## 1.2.3, 2026-01-31` or `## 1.2.3, unreleased`")
+        raise NotReadyError(
+            "CHANGELOG.md: every heading of a version is `## 1.2.3, 2026-01-31` or `## 1.2.3, unreleased`"
+        )
     numbers = [tuple(map(int, version.split("."))) for version, _ in found]
     if numbers != sorted({*numbers}, reverse=True):
         raise NotReadyError("CHANGELOG.md: the newest version has to stand first, and each once")
@@ -65,7 +67,9 @@ def check_versions(root: Path, tag: str) -> str:
     said = {
         "CITATION.cff": _line_of(root / "CITATION.cff", r"version: (.+)"),
         "conda/recipe.yaml": _line_of(root / "conda/recipe.yaml", r'  version: "(.+)"'),
-        "pyproject.toml, fallback-version": project["tool"]["hatch"]["version"]["fallback-version"].removesuffix(".dev0"),
+        "pyproject.toml, fallback-version": project["tool"]["hatch"]["version"]["fallback-version"].removesuffix(
+            ".dev0"
+        ),
     }
     for place, found in said.items():
         if found != version:
@@ -140,7 +144,7 @@ def check_contents(source: Path, wheel: Path) -> int:
     """Require that both have what git has, and return the number of files in the wheel."""
     tracked = [name for name in run("git", "ls-files", "-z").split("\0") if name]
     with tarfile.open(source) as archive:
-        faults = faults_of_source([one.name for one in archive if one.isfile()], tracked)
+        faults = faults_of_source([one.name for one in archive if not one.isdir()], tracked)
     names = zipfile.ZipFile(wheel).namelist()
     if faults := faults + faults_of_wheel(names, tracked):
         raise NotReadyError("\n".join(faults))
@@ -158,7 +162,7 @@ def check_recipe(version: str) -> None:
 
 
 def check_citation() -> None:
-    """Require a valid citation; the validator wants older packages than others do, so it has an environment of its own."""
+    """Require a valid citation; the validator needs older packages than others, so it has an environment of its own."""
     with tempfile.TemporaryDirectory(prefix="tripleshot-citation-") as name:
         run(sys.executable, "-m", "venv", name)
         run(Path(name) / "bin" / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", VALIDATOR)
