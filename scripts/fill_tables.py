@@ -163,7 +163,9 @@ def methods_table() -> str:
     for name, entry in METHODS.items():
         found = measured_rows.get(name)
         mrr = format_metric(found.metric("mrr")) if found else ""
-        lines.append(f"| [`{name}`](methods/{name}.md) | {entry.kind} | {entry.summary} | {mrr} | {highest_published(found)} |")
+        lines.append(
+            f"| [`{name}`](methods/{name}.md) | {entry.kind} | {entry.summary} | {mrr} | {highest_published(found)} |"
+        )
     return "\n".join(lines)
 
 

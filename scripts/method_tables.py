@@ -1,4 +1,4 @@
-"""The tables of the pages about single methods: settings from the code, and figures from `results/` and publications."""
+"""The tables of the pages about single methods: settings from the code, figures from `results/` and publications."""
 
 from collections.abc import Callable
 from dataclasses import fields
