@@ -165,7 +165,7 @@ def check_citation() -> None:
     """Require a valid citation; the validator needs older packages than others, so it has an environment of its own."""
     with tempfile.TemporaryDirectory(prefix="tripleshot-citation-") as name:
         run(sys.executable, "-m", "venv", name)
-        run(Path(name) / "bin" / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", VALIDATOR)
+        run(Path(name) / "bin" / "python", "-m", "pip", "install", "--quiet", VALIDATOR)
         run(Path(name) / "bin" / "cffconvert", "--validate")
 
 
