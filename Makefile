@@ -4,14 +4,22 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-tools
 DOCS := .venv-docs
+RELEASE := .venv-release
 
-.PHONY: demo test test-cluster docs lint browser format container locks verify sbom audit clean
+# Bytecode is kept: without it every process of the tests compiles the package, the tests and their plugins anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-thorough test-cluster docs lint browser format container locks verify release-check sbom audit clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tripleshot demo
 
 test: lint browser
 	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+
+# The tests that make up their inputs, with twenty times as many of them.
+test-thorough: $(VENV)/.installed-for-tests
+	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal --hypothesis-profile thorough
 
 # Ray takes 240 MB and starts a dozen processes: a cluster of two nodes is tested apart.
 test-cluster: $(VENV)/.installed-for-tests
@@ -41,9 +49,11 @@ format: $(VENV)/.installed-for-tests
 
 # The service as an image, by podman or docker; TORCH=yes adds the methods that need torch.
 TORCH ?= no
+VERSION ?= $(shell git describe --tags --exact-match --match 'v*' 2>/dev/null | cut -c 2-)
+ARGUMENTS = --build-arg TORCH=$(TORCH) --build-arg VERSION=$(VERSION) --tag tripleshot
 container:
-	@if command -v podman >/dev/null; then podman build --format docker --build-arg TORCH=$(TORCH) --tag tripleshot .; \
-	elif command -v docker >/dev/null; then docker build --file Containerfile --build-arg TORCH=$(TORCH) --tag tripleshot .; \
+	@if command -v podman >/dev/null; then podman build --format docker $(ARGUMENTS) .; \
+	elif command -v docker >/dev/null; then docker build --file Containerfile $(ARGUMENTS) .; \
 	else echo "building a container needs podman or docker" >&2; exit 1; fi
 
 # Hashes of all packages, for the versions of constraints.txt; needs the network.
@@ -59,6 +69,10 @@ verify:
 	.venv-verified/bin/pip install --quiet --no-deps --no-build-isolation .
 	.venv-verified/bin/tripleshot ask atlas --method evidence --top 1 \
 	--example "Barcelona | Mediterranean Sea" --example "Odesa | Black Sea" --head "city/baku-az"
+
+# Source distribution and wheel in dist/; docs/releasing.md says what is checked about them.
+release-check: $(RELEASE)/.installed
+	$(RELEASE)/bin/python scripts/check_release.py
 
 # What is installed, with licenses and dependencies, as a CycloneDX document.
 sbom: $(VENV)/.installed $(TOOLS)/.installed
@@ -90,5 +104,10 @@ $(DOCS)/.installed: locks/docs.txt
 	$(DOCS)/bin/pip install --quiet --require-hashes --only-binary :all: --requirement locks/docs.txt
 	touch $@
 
+$(RELEASE)/.installed: locks/release.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/pip install --quiet --require-hashes --only-binary :all: --requirement locks/release.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(TOOLS) $(DOCS) .venv-verified build dist site .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) $(DOCS) $(RELEASE) .venv-verified build dist site .pytest_cache .ruff_cache .hypothesis

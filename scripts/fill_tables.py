@@ -23,6 +23,7 @@ from benchmark_tables import (
 )
 from command_reference import command_reference
 from masked_score_tables import masked_relations_table, masked_score_table
+from method_tables import method_tables
 from tripleshot.evaluation.results import Result, read_json_lines, read_results
 from tripleshot.experiments.comparison_table import (
     Comparison,
@@ -39,7 +40,7 @@ from tripleshot.methods import METHODS
 from universal_tables import confidence_table, edges_table, universal_table
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 RESULTS = ROOT / "results"
 OWN = "evidence-net"
 CHANGES = {
@@ -163,7 +164,9 @@ def methods_table() -> str:
     for name, entry in METHODS.items():
         found = measured_rows.get(name)
         mrr = format_metric(found.metric("mrr")) if found else ""
-        lines.append(f"| `{name}` | {entry.kind} | {entry.summary} | {mrr} | {highest_published(found)} |")
+        lines.append(
+            f"| [`{name}`](methods/{name}.md) | {entry.kind} | {entry.summary} | {mrr} | {highest_published(found)} |"
+        )
     return "\n".join(lines)
 
 
@@ -289,6 +292,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "confidence": confidence_table,
     "methods": methods_table,
     "commands": command_reference,
+    **method_tables(),
 }
 
 

@@ -7,8 +7,8 @@ files are removed. Hashes are those of every file of a version, so that a lock h
 
 - `serve.txt`: the service with the methods that need no torch. `torch.txt`: what the others need beside it.
 - `test.txt`: everything that the tests need. `docs.txt`: what builds the documentation site.
-- `build.txt`: what makes a wheel of the source. `tools.txt`: what writes locks and inventories, and looks for known
-  vulnerabilities.
+- `build.txt`: what makes a wheel of the source. `release.txt`: that, and what looks at a release before it is made.
+- `tools.txt`: what writes locks and inventories, and looks for known vulnerabilities.
 """
 
 import subprocess
@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / "locks"
 CONSTRAINTS = ROOT / "constraints.txt"
 TOOLS = ("uv", "cyclonedx-bom", "pip-audit", "packaging")
+RELEASE_TOOLS = ("build", "twine", "py-rattler-build")
 OLDEST_PYTHON = "3.11"
 
 
@@ -38,6 +39,7 @@ def locked_sets(pyproject: dict) -> dict[str, list[str]]:
         "test": everything,
         "docs": extras["docs"],
         "build": pyproject["build-system"]["requires"],
+        "release": [*pyproject["build-system"]["requires"], *RELEASE_TOOLS],
         "tools": list(TOOLS),
     }
 

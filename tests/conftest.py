@@ -20,8 +20,10 @@ from tripleshot.methods.rscl.tokens import Tokens
 
 os.fsync = lambda fd: None  # no test cuts the power, and hundreds of writes would wait for the disk
 torch.set_num_threads(1)  # small tensors, and runs that are repeatable to the bit
-settings.register_profile("random", deadline=None)  # the first call takes longer: it imports what others need, too
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+# No deadline: the first call takes longer, since it imports what others need, too.
+settings.register_profile("random", max_examples=20, deadline=None)
+settings.register_profile("repeatable", max_examples=20, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=400, deadline=None)  # `make test-thorough`
 settings.load_profile("repeatable" if os.environ.get("CI") else "random")
 
 

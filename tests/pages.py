@@ -24,7 +24,7 @@ from tripleshot.cli import app, main
 
 ROOT = Path(__file__).parents[1]
 SINGLE = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "results" / "README.md")
-PAGES = (*SINGLE, *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (*SINGLE, *sorted((ROOT / "docs").rglob("*.md")))
 FENCE = "```"
 MCP_SERVERS = "mcpServers"  # what assistants call the part of their configuration that lists what they start
 BLOCK = re.compile(rf'^{FENCE}(\w*)(?: title="([^"]+)")?\n(.*?)^{FENCE}$', re.MULTILINE | re.DOTALL)

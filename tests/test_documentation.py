@@ -21,6 +21,7 @@ What installs or starts processes is checked and not run: `make` by its targets,
 """
 
 import logging
+import os
 import re
 import shutil
 import signal
@@ -146,13 +147,30 @@ def connected() -> Iterator[dict[str, str]]:
         yield {"https://example.org/sparql": endpoint.url, "bolt://localhost:7687": database.url}
 
 
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory) -> Path:
+    """The files that every reader has."""
+    folder = tmp_path_factory.mktemp("desk")
+    write_files(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def indexes(tmp_path_factory) -> Path:
+    """What is built for a graph, by its content: one page finds what another one, read by any process, has built."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "indexes-of-pages"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture
-def reader(tmp_path, monkeypatch) -> Iterator[Reader]:
-    """Someone in an empty folder with the files that pages speak of; what they fetch comes from this process."""
+def reader(tmp_path, monkeypatch, desk, indexes) -> Iterator[Reader]:
+    """Someone in a folder with the files that pages speak of; what they fetch comes from this process."""
     home, here = tmp_path / "home", tmp_path / "here"
-    home.mkdir()
-    here.mkdir()
-    write_files(here)
+    (home / "tripleshot").mkdir(parents=True)
+    (home / "tripleshot" / "indexes").symlink_to(indexes)
+    shutil.copytree(desk, here, symlinks=True)
     monkeypatch.chdir(here)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("tripleshot.training.budget.time", SteadyClock(TICK))

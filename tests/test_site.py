@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 import tripleshot as ts
-from pages import BLOCK, ROOT, name_of
+from pages import BLOCK, ROOT, blocks_of, name_of, prose_of
 from site_pages import navigation, places_of_pages, text_of
+from tripleshot.methods import METHODS
 
 PLACES = places_of_pages()
 
@@ -24,6 +25,14 @@ def test_every_page_has_one_title_above_everything_else(page):
     prose = BLOCK.sub("", text_of(page))
     assert prose.startswith("# ")
     assert len(re.findall(r"^# ", prose, re.MULTILINE)) == 1
+
+
+def test_every_method_has_a_page_with_a_command_and_a_citation():
+    pages = {path.stem: path for path in (ROOT / "docs/methods").glob("*.md")}
+    assert pages.keys() == {*METHODS, "pykeen"}
+    for name, page in pages.items():
+        assert any(block.kind == "sh" for block in blocks_of(page)), name
+        assert "\n## Citation\n" in prose_of(page), name
 
 
 def test_the_api_page_names_every_public_name_once():
@@ -44,9 +53,9 @@ def site(tmp_path_factory) -> Path:
 
 
 def test_the_site_is_built_without_a_dead_link_or_another_host(site):
-    built = {path.name for path in site.glob("*.html")}
+    built = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
     assert built == {"404.html", *(place.replace(".md", ".html") for place in PLACES.values())}
-    assert "<math" in (site / "embedding.html").read_text(encoding="utf-8")
+    assert "<math" in (site / "methods/transe.html").read_text(encoding="utf-8")
     assert 'id="tripleshot.Predictor.predict"' in (site / "api.html").read_text(encoding="utf-8")
 
 

@@ -72,9 +72,13 @@ def test_a_fingerprint_names_what_the_answers_follow_from(files):
 
 
 def test_the_weights_of_a_run_are_part_of_the_fingerprint(tmp_path):
-    prints = []
+    prints, graph = [], tmp_path / "graph.tsv"
+    triples = [f"person:{i}\tr{r}\tcity:{i * (r + 1) % 9}\n" for r in range(6) for i in range(60)]
+    graph.write_text("".join(triples))
+    pairs = (("person:0", "city:0"), ("person:1", "city:2"))
     for seed in (0, 1):
         settings = {"seed": seed, "steps": 1, "valid_queries": 5}
-        train("evidence-net", "atlas", folder=tmp_path / str(seed), preset="tiny", settings=settings, start="scratch")
-        prints.append(OpenedAsking.of(Asking(str(tmp_path / str(seed)), SEAS)).fingerprint())
+        run = tmp_path / str(seed)
+        train("evidence-net", str(graph), folder=run, preset="tiny", settings=settings, start="scratch")
+        prints.append(OpenedAsking.of(Asking(str(run), pairs)).fingerprint())
     assert [name for name in prints[0] if prints[0][name] != prints[1][name]] == ["weights"]

@@ -12,7 +12,7 @@ FAULTS = Path(__file__).parents[1] / "faults.py"
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are forked, and limited as on Linux")
 def test_no_fault_loses_anything(tmp_path):
-    sizes = {"kills": 6, "full-disks": 6, "damages": 25, "inputs": 600, "minutes": 0.5}
+    sizes = {"kills": 5, "full-disks": 3, "damages": 12, "inputs": 200, "minutes": 8}
     words = [f"--{name}={size}" for name, size in sizes.items()]
     command = [sys.executable, str(FAULTS), *words, "--json", str(tmp_path / "faults.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tripleshot.errors import InputError
@@ -149,25 +149,21 @@ def test_threads_share_one_index():
     assert index.nbytes == TOWN_INDEX.nbytes
 
 
-bounded = settings(deadline=None, max_examples=50)
 anything = st.text(max_size=40)
 letters = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 
 
-@bounded
 @given(text=anything)
 def test_any_text_can_be_searched(text):
     assert all(0 <= match.similarity <= 1 for match in PLACES.search(text))
 
 
-@bounded
 @given(text=anything)
 def test_any_text_is_resolved_or_refused(text):
     with contextlib.suppress(InputError):
         assert 0 <= PLACES.resolve(text) < len(NAMES)
 
 
-@bounded
 @given(names=st.lists(letters, min_size=1, max_size=20, unique=True), data=st.data())
 def test_an_exact_name_is_always_found_first(names, data):
     index = NameIndex.of(Vocabulary.of("entity", names), np.array(data.draw(st.permutations(range(len(names))))))
@@ -182,7 +178,6 @@ def test_an_exact_name_is_found_first_among_more_twins_than_are_compared():
     assert found(index, names[-1])[0] == names[-1]
 
 
-@bounded
 @given(
     town=st.sampled_from([town for town in TOWNS if len(town) >= 6]),
     kind=st.sampled_from(["substitution", "deletion", "insertion", "swap"]),
@@ -206,7 +201,6 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(searching, "BLOCK_SIZE", 64)
 
 
-@bounded
 @given(query=st.sampled_from(TOWNS).flatmap(lambda town: st.sampled_from([town, town[:4], town[2:], town[::-1], "o"])))
 def test_the_index_agrees_with_comparing_every_name(query):
     agrees_with_comparing_every_name(TOWN_INDEX, query)
@@ -243,7 +237,6 @@ def test_common_trigrams_are_read_among_the_popular_alone(monkeypatch):
 words = st.text("abc", max_size=6)
 
 
-@bounded
 @given(query=words.filter(bool), texts=st.lists(words, min_size=1, max_size=5))
 def test_similarity_counts_edits_as_the_plain_way_does(query, texts):
     plain = []
@@ -265,7 +258,6 @@ def plain_edits(first: str, second: str) -> int:
     return costs[-1]
 
 
-@bounded
 @given(texts=st.lists(letters, max_size=8))
 def test_postings_list_every_trigram_of_every_text_once(texts):
     entities = Vocabulary("entity", pa.array(texts, pa.large_string()))

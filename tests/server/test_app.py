@@ -2,7 +2,7 @@ import asyncio
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import make_graph
@@ -287,7 +287,6 @@ def test_what_is_no_proper_json_is_refused(client, body):
     assert list(response.json()) == ["detail"]
 
 
-@settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_any_entities_make_a_question(client, predictor, data):
     entities = st.integers(0, predictor.graph.num_entities - 1)

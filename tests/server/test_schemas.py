@@ -38,8 +38,6 @@ def test_every_request_gets_a_documented_answer(schema, predictor, label, mode):
 
     @settings(
         derandomize=True,
-        max_examples=50,
-        deadline=None,
         database=None,
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),

@@ -84,7 +84,7 @@ QUESTIONS = (
 )
 
 
-def demo(*, run: Path = Path("demo-run")) -> None:
+def demo(*, run: Path = Path("demo-run"), train: bool = True) -> None:
     """Show what tripleshot does on Atlas, a small graph of the world's places that comes with it.
 
     Answers two questions about relations that no method has seen, from five examples each, with confidence and reasons:
@@ -95,6 +95,8 @@ def demo(*, run: Path = Path("demo-run")) -> None:
     ----------
     run
         The folder in which the run `rscl` is left; an earlier demo's is replaced.
+    train
+        Train RSCL and compare; without it, the demo ends after the answers that need no training.
     """
     if run.exists() and not (run / TRAINED / CONFIG).exists():
         raise InputError(f"{run}: exists and is not a demo's; choose another folder with --run")
@@ -107,6 +109,8 @@ def demo(*, run: Path = Path("demo-run")) -> None:
         first.append(answers_panel(dataset, question, universal))
         console.print(first[-1])
     console.print(ABOUT_UNIVERSAL, style="dim")
+    if not train:
+        return
     console.print()
     show_statistics(dataset)
     shutil.rmtree(run, ignore_errors=True)

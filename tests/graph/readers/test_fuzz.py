@@ -2,7 +2,7 @@ import contextlib
 import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from damage import EDITS, GRAPH_FILES, mutated
@@ -23,14 +23,12 @@ def read_or_refuse(path, content):
 
 
 @pytest.mark.parametrize("name", GRAPH_FILES)
-@settings(deadline=None, max_examples=100)
 @given(content=st.binary(max_size=200))
 def test_no_bytes_raise_anything_but_an_input_error(folder, name, content):
     read_or_refuse(folder / name, content)
 
 
 @pytest.mark.parametrize("name", GRAPH_FILES)
-@settings(deadline=None, max_examples=100)
 @given(edits=EDITS)
 def test_no_damage_to_a_valid_file_raises_anything_but_an_input_error(folder, name, edits):
     read_or_refuse(folder / name, mutated(GRAPH_FILES[name], edits))

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_names import named
@@ -56,7 +56,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("round_trips")
 
 
-@settings(deadline=None)
 @given(triples=lists_of(TSV_TEXT))
 def test_triples_survive_tsv_packed_or_not(folder, triples):
     content = as_tsv(triples)
@@ -65,7 +64,6 @@ def test_triples_survive_tsv_packed_or_not(folder, triples):
     assert from_bytes(folder, "graph.tsv.zst", as_zst(content), header=False) == triples
 
 
-@settings(deadline=None)
 @given(triples=lists_of(ANY_TEXT))
 def test_triples_survive_csv_packed_or_not(folder, triples):
     content = as_csv(triples)
@@ -73,7 +71,6 @@ def test_triples_survive_csv_packed_or_not(folder, triples):
     assert from_bytes(folder, "graph.csv.gz", gzip.compress(content), header=False) == triples
 
 
-@settings(deadline=None)
 @given(triples=lists_of(ANY_TEXT))
 def test_triples_survive_tables_and_iterables(folder, triples):
     frame = pd.DataFrame(triples, columns=["head", "relation", "tail"])
@@ -83,7 +80,6 @@ def test_triples_survive_tables_and_iterables(folder, triples):
         assert named(read_graph(source)) == triples
 
 
-@settings(deadline=None, max_examples=400)
 @given(text=RAGGED | ROWS.map(lambda rows: "".join("\t".join(row) + "\n" for row in rows)), header=st.booleans())
 @pytest.mark.parametrize("name", ["graph.tsv", "graph.csv"])
 def test_the_fast_reader_agrees_with_the_plain_one(folder, name, text, header):
@@ -118,7 +114,6 @@ def test_the_blocks_of_a_larger_file_do_not_show(folder, name, end):
     assert named(fast.graph) == triples
 
 
-@settings(deadline=None, max_examples=200)
 @given(rows=st.lists(st.tuples(*[st.sampled_from("abcd")] * 3), min_size=1, max_size=40))
 def test_ids_and_duplicates_agree_with_a_dict(rows):
     with warnings.catch_warnings():

@@ -123,17 +123,17 @@ def test_weights_that_were_replaced_since_the_fit_are_those_that_are_asked():
     np.testing.assert_array_equal(scores_of(network, "relation 3"), scores_of(untrained(dataset), "relation 3"))
 
 
-def fitted(dataset, index):
+def fitted(dataset, index, max_steps):
     table, start = FeatureTable(), universal_weights().arrays
     network = NetworkWeights.of(start, len(start["hidden.bias"]), np.zeros(len(table), bool), "the start")
-    return network, fit_to_own_relations(network, index, table, dataset)
+    return network, fit_to_own_relations(network, index, table, dataset, max_steps=max_steps)
 
 
 def test_arrays_alone_lead_to_the_same_weights():
     dataset = kin()
     native, plain = (EvidenceIndex(dataset.graph, native=is_native) for is_native in (True, False))
-    start, one = fitted(dataset, native)
-    _, other = fitted(dataset, plain)
+    start, one = fitted(dataset, native, max_steps=30)
+    _, other = fitted(dataset, plain, max_steps=30)
     assert np.abs(one.values - start.values).max() > 0.01
     np.testing.assert_allclose(one.values, other.values, atol=0.01)
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import graph_of_ids
@@ -45,7 +45,6 @@ def assert_equal(found, expected, names=None):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9, err_msg=name)
 
 
-@settings(max_examples=200)
 @given(triples, examples_of, hidden_of)
 def test_it_measures_what_the_plain_code_measures(edges, pairs, relation):
     fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
@@ -61,7 +60,6 @@ def test_it_measures_what_the_plain_code_measures(edges, pairs, relation):
     assert_equal(found.tail_likeness, right.tail_likeness)
 
 
-@settings(max_examples=100)
 @given(triples, examples_of, hidden_of)
 def test_features_are_those_of_the_table(edges, pairs, relation):
     fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
@@ -79,7 +77,6 @@ def make_episode(support, relation, heads, tails):
     return Episode(-1, np.array(support), pairs, tails[:, 1:], 1.0, HiddenEdges.of(relation))
 
 
-@settings(max_examples=200)
 @given(triples, st.lists(st.tuples(examples_of, hidden_of), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
 def test_features_of_episodes_are_those_of_the_table(edges, shown, seed):
     rng = np.random.default_rng(seed)
@@ -107,7 +104,6 @@ def test_features_of_episodes_with_many_examples_and_paths_are_those_of_the_tabl
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-@settings(max_examples=100)
 @given(triples, examples_of, st.sampled_from([1, 3, 6]), st.sampled_from([4, 12, 1000]))
 def test_hubs_and_long_walks_are_left_out_alike(edges, pairs, max_degree, max_walks):
     with pytest.MonkeyPatch.context() as patch:

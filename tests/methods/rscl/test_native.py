@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tripleshot.methods.rscl import native
@@ -55,7 +55,6 @@ def assert_close(found, expected):
 
 
 @needs_compiler
-@settings(deadline=None, max_examples=60)
 @given(
     width=st.integers(1, 130),
     num_layers=st.integers(1, 3),

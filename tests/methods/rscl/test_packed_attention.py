@@ -1,6 +1,6 @@
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
@@ -62,7 +62,6 @@ def assert_agrees(arguments):
 
 
 @needs_compiler
-@settings(deadline=None, max_examples=60)
 @given(
     num_heads=st.integers(1, 5),
     head_width=st.integers(1, 70),

@@ -8,7 +8,7 @@ from tripleshot.datasets.task_pool import Regime
 from tripleshot.errors import InputError
 from tripleshot.methods.settings import Schedule, TrainingSettings, count, setting, share
 
-RELEASED_CODE = "follow the released code where it differs from the paper; docs/few-shot-methods.md says where"
+RELEASED_CODE = "follow the released code where it differs from the paper; its page under docs/methods says where"
 
 
 @dataclass(frozen=True)
