@@ -54,6 +54,11 @@ def test_one_example_vouches_for_nothing(graph):
     assert not trust.any()
 
 
+def test_trust_can_be_left_out(graph):
+    home = pairs(graph, [(f"p{number}", f"t{number}") for number in range(5)])
+    assert not TrustMeter(EvidenceIndex(graph), TABLE, is_used=False).of_examples(home).any()
+
+
 def test_what_is_the_same_for_all_tails_is_never_trusted(graph):
     home = pairs(graph, [(f"p{number}", f"t{number}") for number in range(5)])
     trust = TrustMeter(EvidenceIndex(graph), TABLE).of_examples(home)

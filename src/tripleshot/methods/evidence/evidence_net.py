@@ -60,7 +60,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         self.graph, self.shots = self.dataset.graph, shots
         self.index = EvidenceIndex(self.graph, settings.text)
         self.table = FeatureTable(settings.text)
-        self.trust = TrustMeter(self.index, self.table)
+        self.trust = TrustMeter(self.index, self.table, settings.trust)
         self._examples: SupportCache[Examples] = SupportCache()
         self._scorers: SupportCache[ScoreTails] = SupportCache()
         self._left_out = self.table.columns_of(*settings.left_out)

@@ -18,6 +18,7 @@ class EvidenceNetSettings(TrainingSettings):
         "kinds of evidence to leave out (ablation), separated by commas or blanks: link, path, common, walk, support, "
         "similarity, text",
     )
+    trust: bool = setting(True, "ask the examples about each other, so that what they confirm counts more")
     hidden_width: int = count(48, "size of the network's hidden layer")
     pretrained: str = setting(
         "",

@@ -26,9 +26,12 @@ Array = npt.NDArray[np.float32]
 class TrustMeter:
     """Asks the examples of relations about each other."""
 
-    def __init__(self, index: EvidenceIndex, table: FeatureTable) -> None:
-        """Share the index of a graph; `table` has the features that are measured."""
-        self.index, self.table = index, table
+    def __init__(self, index: EvidenceIndex, table: FeatureTable, is_used: bool = True) -> None:
+        """Share the index of a graph; `table` has the features that are measured.
+
+        One that is not used trusts nothing (ablation).
+        """
+        self.index, self.table, self.is_used = index, table, is_used
 
     def of_examples(self, support: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> Array:
         """Return how far each feature can be trusted, shape (number of features,); it depends on nothing else."""
@@ -55,7 +58,7 @@ class TrustMeter:
     def _leave_out(self, episode: Episode, rng: np.random.Generator) -> list[Episode]:
         """Return one question for each example, which the others are the examples of."""
         support = np.asarray(episode.support, dtype=np.int64)
-        if len(support) < 2:
+        if len(support) < 2 or not self.is_used:
             return []
         chosen = np.unique(np.linspace(0, len(support) - 1, min(len(support), MAX_LEFT_OUT)).astype(np.int64))
         relation = episode.hidden.relation
