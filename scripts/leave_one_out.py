@@ -45,7 +45,7 @@ def main(
     runs: Path,
     out: Path,
     *,
-    steps: int = 2000,
+    steps: int = 3000,
     target_steps: int = 3000,
     seeds: int = 2,
     measured: Annotated[list[Path] | None, Parameter(negative=())] = None,

@@ -38,8 +38,7 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.search import NameIndex
 from tripleshot.methods.protocol import Method
 
-DEFAULT_METHOD = "universal"
-DEFAULT_SHOTS = 5
+DEFAULT_METHOD, DEFAULT_SHOTS = "universal", 5
 
 
 class Predictor:
@@ -214,8 +213,8 @@ class Predictor:
         """Say what carried an answer: print it, or `plot` it.
 
         Args:
-            head: of the relation; `tail` its tail.
-            tail: see `head`.
+            head: of the relation.
+            tail: of the relation.
             examples: as in `predict`.
             asked_side: "tail" where the tail was asked about, and the head is the answer.
             relation: as in `predict`.

@@ -79,7 +79,7 @@ def fit_to_own_relations(
         episodes = [sampler.draw_mixed(rng, MAX_SHOTS, AMONG_ALL) for _ in range(EPISODES)]
         return episodes, index.episode_features(table, episodes, threads)
 
-    meter = TrustMeter(index, table)
+    meter = TrustMeter(index, table, network.follows_trust)
 
     network = network.standardized(np.concatenate([draw()[1].reshape(-1, len(table)) for _ in range(SAMPLED)]))
     optimizer = _Adam()

@@ -74,6 +74,11 @@ class NetworkWeights:
         mean, deviation, hidden, bias, trusted, trusting, out = (state[name] for name in shapes)
         return cls(mean, deviation, hidden, bias, trusted, trusting, out[0], left_out)
 
+    @property
+    def follows_trust(self) -> bool:
+        """Whether it weighs evidence by how far that can be trusted."""
+        return bool(self.trusted.any() or self.trusting.any())
+
     def for_relation(self, trust: Array) -> Self:
         """Return the network as it weighs evidence for one relation, given how far each feature can be trusted."""
         trust, nothing = np.where(self.left_out, np.float32(0), trust), np.zeros_like(self.hidden)

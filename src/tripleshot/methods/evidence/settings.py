@@ -18,7 +18,7 @@ class EvidenceNetSettings(TrainingSettings):
         "kinds of evidence to leave out (ablation), separated by commas or blanks: link, path, common, walk, support, "
         "similarity, text",
     )
-    trust: bool = setting(True, "ask the examples about each other, so that what they confirm counts more")
+    trust: bool = setting(False, "ask the examples about each other, so that what they confirm counts more")
     hidden_width: int = count(48, "size of the network's hidden layer")
     pretrained: str = setting(
         "",
@@ -54,7 +54,7 @@ class EvidenceNetSettings(TrainingSettings):
 
 def universal() -> EvidenceNetSettings:
     """Return settings to learn from many graphs what serves any other, with one example to ten."""
-    mixed = {"max_shots": 10, "among_all_share": 0.3, "evidence_dropout": 0.25, "steps": 2000}
+    mixed = {"max_shots": 10, "among_all_share": 0.3, "evidence_dropout": 0.25}
     return EvidenceNetSettings(**mixed)
 
 
