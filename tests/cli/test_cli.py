@@ -23,7 +23,7 @@ from cli.conftest import EXAMPLES
         (("ask", "atlas", *EXAMPLES, "--head", "Baku", "--data", "x"), "atlas: is no run; --data says"),
         (("ask", "nowhere", "--example", "Baku", "--head", "Baku"), 'expected "HEAD | TAIL"'),
         (("ask", "nowhere", "--examples", "none.tsv", "--head", "Baku"), "none.tsv: cannot be read"),
-        (("ask", "nowhere", *EXAMPLES, "--head", "Baku", "--out", "out.xlsx"), "out.xlsx: tables are written as"),
+        (("ask", "nowhere", *EXAMPLES, "--head", "Baku", "--out", "out.xlsx"), "out.xlsx: what is written goes by"),
     ],
 )
 def test_the_users_mistakes_are_named(run, words, message):

@@ -217,9 +217,9 @@ def test_calls_during_a_load_are_followed_by_one_more(predictor):
 
 def test_the_end_does_not_wait_for_a_load(tmp_path):
     script = (
-        "import sys, time, tripleshot.server.command as command\n"
-        "opened = iter([command.open_predictor, lambda *_: time.sleep(600)])\n"
-        "command.open_predictor = lambda *given: next(opened)(*given)\n"
+        "import time, tripleshot.answering.loading as loading\n"
+        "opened = iter([loading.open_predictor, lambda *_: time.sleep(600)])\n"
+        "loading.open_predictor = lambda *given: next(opened)(*given)\n"
         "from tripleshot.cli import main; main()"
     )
     write_graph(tmp_path / "graph.csv", "Baku", "Riga")

@@ -11,7 +11,7 @@ from tripleshot.server.hosts import AllowedHosts
 
 WITH_INPUT = [
     *("POST /answer", "POST /complete", "POST /explain"),
-    *("GET /relations", "GET /entities", "GET /entity/{entity_id}/neighbors"),
+    *("GET /relations", "GET /types", "GET /entities", "GET /entity/{entity_id}/neighbors"),
 ]
 WITHOUT_INPUT = ["GET /about", "GET /example", "GET /metrics", "GET /health", "GET /ready"]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from slow_method import Clock, Pace, SlowMethod, make_dataset
 from tripleshot.errors import InputError, TripleshotError
@@ -109,7 +108,7 @@ def test_a_training_that_fails_leaves_the_folder_as_it_was(tiny, tmp_path, is_th
 
     def diverge(update):
         if update.step == 3:
-            monkeypatch.setattr(torch, "isfinite", lambda total: torch.tensor(False))
+            monkeypatch.setattr("tripleshot.training.batches.math.isfinite", lambda total: False)
 
     for callback, message in ((fail, "out of memory"), (diverge, "lower the learning rate")):
         settings = {**TRANSE, "checkpoint_every": 20 if callback is fail else 1}
