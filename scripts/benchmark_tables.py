@@ -101,24 +101,6 @@ def serving_table() -> str:
     return "\n".join(lines)
 
 
-def faults_table() -> str:
-    """Return how many faults of each kind were tried, what came of them and how many lost anything."""
-    kinds = {
-        "kill": "processes killed at a random moment, in every command that writes",
-        "full disk": "disks filled while a command writes",
-        "no place": "commands told to write where nobody can",
-        "damage": "files of every kind truncated, or with a bit flipped",
-        "fuzz": "made-up inputs to every reader and to the HTTP API",
-    }
-    found = benchmark("faults")
-    lines = ["| fault | tried | lost |", "|---|---|---|"]
-    for kind, about in kinds.items():
-        parts = [part for name, part in found["campaigns"].items() if name.partition(":")[0] == kind]
-        tried, lost = (sum(part[name] for part in parts) for name in ("tried", "lost"))
-        lines.append(f"| {about} | {tried:,} | {lost} |")
-    return "\n".join(lines)
-
-
 def searching_table() -> str:
     """Return the time of searches by name among millions."""
     lines = ["| names | index | what is typed | p50 | p99 | found |", "|---|---|---|---|---|---|"]
