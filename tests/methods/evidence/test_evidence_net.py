@@ -1,6 +1,6 @@
 """evidence-net on small graphs."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -10,9 +10,11 @@ from learning_checks import assert_queries_change_nothing, assert_resumes_to_the
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
-from tripleshot.methods.evidence.evidence_net import tiny as tiny_settings
 from tripleshot.methods.evidence.settings import EvidenceNetSettings
+from tripleshot.methods.evidence.settings import tiny as tiny_settings
 from tripleshot.methods.trainable import TrainedWeights
+from tripleshot.training.fit import train_run
+from tripleshot.training.runs import load_run
 
 
 @pytest.mark.parametrize("kinds", ["link, walk", "link walk", "link,walk"])
@@ -95,3 +97,16 @@ def test_a_training_that_is_resumed_ends_with_the_same_weights(tiny, tmp_path):
 
 def test_queries_of_test_tasks_change_nothing(tiny):
     assert_queries_change_nothing(lambda: EvidenceNet(tiny_settings()), tiny)
+
+
+def test_what_examples_confirm_is_learned_and_kept_in_a_run(tiny, tmp_path):
+    settings = {**asdict(tiny_settings()), "trust": True, "max_shots": 5}
+    method = train_run("evidence-net", tiny, 3, tmp_path / "run", settings=settings)
+    restored = load_run(tmp_path / "run", tiny)[0]
+    assert isinstance(restored, EvidenceNet)
+    support = tiny.test[0].pairs[:3].astype(np.int64)
+    head, tails = int(tiny.test[0].pairs[3, 0]), np.arange(tiny.graph.num_entities)
+    assert np.abs(restored.state()["trusted"]).max() > 0
+    np.testing.assert_array_equal(method.score(support, head, tails), restored.score(support, head, tails))
+    said = sum(reason.weight for reason in restored.explain(support, head, 0))
+    assert said == pytest.approx(float(restored.score(support, head, tails[:1])[0]), abs=1e-4)

@@ -20,9 +20,9 @@ def learn(network, features, without, weights, is_native, trust=None):
     return [loss.detach(), *(parameter.grad.clone() for parameter in network.parameters())]
 
 
-def make_network(width, num_features, features, left_out=None):
+def make_network(width, num_features, features, left_out=None, follows_trust=False):
     torch.manual_seed(0)
-    network = FeatureScorer(num_features, width, left_out)
+    network = FeatureScorer(num_features, width, left_out, follows_trust)
     network.standardize(features.flatten(0, -2))
     return network
 
@@ -44,10 +44,11 @@ def test_loss_and_gradient_are_those_of_torch(width, shape):
 def test_what_a_relation_trusts_changes_its_loss_and_no_other(left_out):
     torch.manual_seed(1)
     features, weights, without = torch.randn(3, 4, 9, 5), torch.rand(3) * 50 + 1, torch.rand(5) < 0.3
-    network = make_network(16, 5, torch.randn(2, 50, 5), left_out)
+    network = make_network(16, 5, torch.randn(2, 50, 5), left_out, follows_trust=True)
     with torch.no_grad():
-        network.trusted.normal_()
-        network.trusting.normal_()
+        for weights in (network.trusted, network.trusting):
+            assert weights is not None
+            weights.normal_()
     trust = torch.stack([torch.zeros(5), torch.rand(5), -torch.rand(5)])
     native, plain = (learn(network, features, without, weights, is_native, trust) for is_native in (True, False))
     for ours, expected in zip(native, plain, strict=True):

@@ -11,11 +11,11 @@ from tripleshot.methods.evidence.scoring import FeatureScorer
 NUM_FEATURES, WIDTH = 7, 13
 
 
-def make_networks(left_out=()):
+def make_networks(left_out=(), follows_trust=False):
     """Return a network as it is trained, which has seen features, and its weights as arrays."""
     torch.manual_seed(0)
     ignored = np.isin(np.arange(NUM_FEATURES), left_out)
-    module = FeatureScorer(NUM_FEATURES, WIDTH, torch.from_numpy(ignored))
+    module = FeatureScorer(NUM_FEATURES, WIDTH, torch.from_numpy(ignored), follows_trust)
     module.standardize(3 * torch.randn(50, NUM_FEATURES) + 1)
     return module, NetworkWeights.of(arrays_of(module), WIDTH, ignored, "a run")
 
@@ -91,10 +91,11 @@ def test_weights_of_another_network_are_refused(change, reason):
 
 def trusting_networks(left_out=()):
     """Return both networks, which follow trust in some way."""
-    module, _ = make_networks(left_out)
+    module, _ = make_networks(left_out, follows_trust=True)
     with torch.no_grad():
-        module.trusted.normal_()
-        module.trusting.normal_()
+        for weights in (module.trusted, module.trusting):
+            assert weights is not None
+            weights.normal_()
     return module, NetworkWeights.of(arrays_of(module), WIDTH, np.isin(np.arange(NUM_FEATURES), left_out), "a run")
 
 
@@ -117,10 +118,10 @@ def test_other_units_change_no_score_of_a_relation_that_trusts(left_out):
     np.testing.assert_allclose(other.score(features), network.for_relation(trust).score(features), rtol=1e-4, atol=1e-4)
 
 
-def test_weights_of_a_version_without_trust_follow_none():
+def test_weights_without_trust_follow_none():
     module, network = make_networks()
-    before = {name: array for name, array in arrays_of(module).items() if not name.startswith("trust")}
-    older = NetworkWeights.of(before, WIDTH, network.left_out, "an older run")
+    assert not any(name.startswith("trust") for name in arrays_of(module))
+    older = NetworkWeights.of(arrays_of(module), WIDTH, network.left_out, "a run without trust")
     features = np.random.default_rng(0).normal(size=(20, NUM_FEATURES)).astype(np.float32)
     for trust in (np.zeros(NUM_FEATURES, np.float32), np.ones(NUM_FEATURES, np.float32)):
         np.testing.assert_array_equal(older.for_relation(trust).score(features), network.score(features))

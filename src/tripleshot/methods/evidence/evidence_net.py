@@ -73,9 +73,10 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         from tripleshot.methods.evidence.scoring import FeatureScorer
 
         torch.manual_seed(self.settings.seed)
-        module = FeatureScorer(len(self.table), self.settings.hidden_width, torch.from_numpy(self._left_out))
+        settings, left_out = self.settings, torch.from_numpy(self._left_out)
+        module = FeatureScorer(len(self.table), settings.hidden_width, left_out, settings.trust)
         if self._trained is not None:
-            TrainedWeights.of(self._network().state(), None, self._trained.source).load_into(module)
+            TrainedWeights.of(self._network().state(), None, self._trained.source).load_into(module, only_own=True)
         return module.to(self.device)
 
     @property

@@ -9,9 +9,9 @@ and so do the weights.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 
@@ -24,10 +24,13 @@ from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.native.network import learn
-from tripleshot.methods.evidence.network_weights import Array, NetworkWeights
+from tripleshot.methods.evidence.network_weights import Array, Layers, NetworkWeights
 from tripleshot.methods.evidence.plain_learning import learn_plainly
 from tripleshot.methods.evidence.trust import TrustMeter
 from tripleshot.methods.trainable import TrainedWeights
+
+Learning = Callable[[Array, Layers, Array], tuple[float, Layers]]
+"""Returns the loss of episodes and its gradient by both layers of a network."""
 
 SEED = 0
 MAX_STEPS, STEPS_PER_RELATION = 150, 10
@@ -80,21 +83,29 @@ def fit_to_own_relations(
         return episodes, index.episode_features(table, episodes, threads)
 
     meter = TrustMeter(index, table, network.follows_trust)
+    learning = learn_plainly if index.kernel is None else partial(learn, num_threads=threads)
 
     network = network.standardized(np.concatenate([draw()[1].reshape(-1, len(table)) for _ in range(SAMPLED)]))
     optimizer = _Adam()
     for step in range(steps):
         episodes, features = draw()
-        trust, gradients = meter.of_episodes(episodes, rng, threads), []
-        for place, episode in enumerate(episodes):
-            asked, offset = features[place : place + 1], np.log([episode.weight]).astype(np.float32)
-            own = network.for_relation(trust[place])
-            layers = *own.first_layer(), own.out
-            learned = learn_plainly(asked, layers, offset) if index.kernel is None else learn(asked, layers, offset)
-            gradients.append(network.gradient(learned[1]))
+        offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)
+        gradient = _gradient(network, features, meter.of_episodes(episodes, rng, threads), offsets, learning)
         rate = RATE * min(1.0, (step + 1) / WARMUP) * max(LAST_RATE, 1 - step / steps)
-        network = network.with_values(network.values - rate * optimizer.direction(np.mean(gradients, axis=0)))
+        network = network.with_values(network.values - rate * optimizer.direction(gradient))
     return network
+
+
+def _gradient(network: NetworkWeights, features: Array, trust: Array, offsets: Array, learning: Learning) -> Array:
+    """Return the mean gradient over episodes, each by the network as it weighs evidence for its relation."""
+    if not network.follows_trust:
+        return network.gradient(learning(features, (*network.first_layer(), network.out), offsets)[1])
+    found = []
+    for place, one in enumerate(trust):
+        own, rows = network.for_relation(one), slice(place, place + 1)
+        learned = learning(features[rows], (*own.first_layer(), own.out), offsets[rows])
+        found.append(network.gradient(learned[1]))
+    return np.mean(found, axis=0)
 
 
 @cache

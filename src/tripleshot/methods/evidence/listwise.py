@@ -28,7 +28,12 @@ def evidence_loss(
         native: whether compiled code, which there has to be, does the work; on another device than the processor torch
             does it anyway.
     """
-    if not native or features.device.type != "cpu":
+    is_native = native and features.device.type == "cpu"
+    if network.trusted is None:
+        if not is_native:
+            return listwise_loss(network(features, without), weights[:, None, None])
+        return _ListwiseLoss.apply(features, weights.log(), *network.first_layer(without), network.out.weight[0])
+    if not is_native:
         scores = [network(part, without, one) for part, one in zip(features, trust, strict=True)]
         return listwise_loss(torch.stack(scores), weights[:, None, None])
     losses = []

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tripleshot.methods.evidence.network_weights import MIN_DEVIATION
+from tripleshot.methods.evidence.network_weights import MIN_DEVIATION, OF_TRUST
 
 
 class FeatureScorer(nn.Module):
@@ -12,19 +12,25 @@ class FeatureScorer(nn.Module):
 
     mean: Tensor
     deviation: Tensor
+    trusted: nn.Parameter | None
+    trusting: nn.Parameter | None
 
-    def __init__(self, num_features: int, width: int, left_out: Tensor | None = None) -> None:
+    def __init__(
+        self, num_features: int, width: int, left_out: Tensor | None = None, follows_trust: bool = False
+    ) -> None:
         """Start at random; `standardize` has to be told what features look like.
 
         Args:
             num_features: per pair.
             width: of the hidden layer.
             left_out: shape (num_features,), true for those that are never looked at (ablation).
+            follows_trust: weigh features by how far they can be trusted for a relation.
         """
         super().__init__()
         self.left_out = left_out
         self.hidden = nn.Linear(num_features, width)
-        self.trusted, self.trusting = (nn.Parameter(torch.zeros(width, num_features)) for _ in range(2))
+        for name in OF_TRUST:
+            self.register_parameter(name, nn.Parameter(torch.zeros(width, num_features)) if follows_trust else None)
         self.out = nn.Linear(width, 1, bias=False)
         self.register_buffer("mean", torch.zeros(num_features))
         self.register_buffer("deviation", torch.ones(num_features))
@@ -53,7 +59,7 @@ class FeatureScorer(nn.Module):
             if ignored is not None:
                 seen = seen * ~ignored.to(seen.device)
         weights, bias = self.hidden.weight, self.hidden.bias
-        if trust is not None:
+        if trust is not None and self.trusted is not None and self.trusting is not None:
             weights, bias = weights + self.trusted * (trust * seen), bias + self.trusting @ (trust * seen)
         weights = weights * (seen / self.deviation)
         return weights, bias - weights @ self.mean
