@@ -46,9 +46,9 @@ def test_what_a_relation_trusts_changes_its_loss_and_no_other(left_out):
     features, weights, without = torch.randn(3, 4, 9, 5), torch.rand(3) * 50 + 1, torch.rand(5) < 0.3
     network = make_network(16, 5, torch.randn(2, 50, 5), left_out, follows_trust=True)
     with torch.no_grad():
-        for weights in (network.trusted, network.trusting):
-            assert weights is not None
-            weights.normal_()
+        for part in (network.trusted, network.trusting):
+            assert part is not None
+            part.normal_()
     trust = torch.stack([torch.zeros(5), torch.rand(5), -torch.rand(5)])
     native, plain = (learn(network, features, without, weights, is_native, trust) for is_native in (True, False))
     for ours, expected in zip(native, plain, strict=True):
