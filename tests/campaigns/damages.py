@@ -123,7 +123,7 @@ def _write_everything(folder: Path) -> list[Kind]:
 
     return [
         *files("data/*", reads),
-        *files("*/config.json", lambda work, found: [asks(name)(work, found) for name in METHODS] and None),
+        *(kind for method in METHODS for kind in files(f"{method}/config.json", asks(method))),
         *(kind for method in METHODS for kind in files(f"{method}/weights.safetensors", asks(method))),
         *files("evidence-net/calibration.json", asks("evidence-net")),
         *files("transe/vocabulary.arrow", asks("transe")),
