@@ -16,6 +16,7 @@ graph, twice as many with --hostile.
 
 import argparse
 import asyncio
+import os
 import re
 import subprocess
 import sys
@@ -87,6 +88,11 @@ class Served:
         """Return its resident memory in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) / 1024
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that it has taken."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager

@@ -116,10 +116,6 @@ def _write_everything(folder: Path) -> list[Kind]:
         by_name["ask --workers"].begin(work)()
         found.write_bytes(b"".join(path.read_bytes() for path in sorted((work / "answers").glob("*.parquet"))))
 
-    def asks_all(work: Path, found: Path) -> None:
-        for name in METHODS:
-            asks(name)(work, found)
-
     def files(pattern: str, answer: Callable[[Path, Path], None]) -> list[Kind]:
         found = sorted(path.relative_to(whole) for path in whole.glob(pattern))
         assert found, pattern
@@ -127,7 +123,7 @@ def _write_everything(folder: Path) -> list[Kind]:
 
     return [
         *files("data/*", reads),
-        *files("*/config.json", asks_all),
+        *(kind for method in METHODS for kind in files(f"{method}/config.json", asks(method))),
         *(kind for method in METHODS for kind in files(f"{method}/weights.safetensors", asks(method))),
         *files("evidence-net/calibration.json", asks("evidence-net")),
         *files("transe/vocabulary.arrow", asks("transe")),

@@ -52,12 +52,18 @@ def _interrupt(one: Command, work: Path, num_faults: int, rng: random.Random, un
     largest = max((path.stat().st_size for path in work.rglob("*") if path.is_file()), default=1)
     while tally.tried < num_faults and time.monotonic() < until:
         _fresh(one, work)
-        for _ in range(min(rng.randint(1, MOST_IN_A_ROW), num_faults - tally.tried)):
+        for number in range(min(rng.randint(1, MOST_IN_A_ROW), num_faults - tally.tried)):
+            begun = time.monotonic()
             if fault == "kill":
                 code = run_child(one.begin(work), output, kill_after=rng.random() * usual)
             else:
                 code = run_child(one.begin(work), output, max_bytes=rng.randrange(largest))
             loss = f"{one.name}: {last_line(output)}" if code in (FOREIGN, -6, -11) else _look(one, work)
+            if fault == "kill" and code == 0:  # it was done before: no fault, and nothing is left to interrupt
+                usual = usual if number else time.monotonic() - begun
+                tally.outcomes["ended before"] += 1
+                tally.lost += [loss] if loss else []
+                break
             tally.add({0: "ended", 1: "own error"}.get(code, "killed" if code == -9 else "foreign exception"), loss)
         if not (loss := one.finish(work, output)) and one.describe(work) != expected:
             loss = f"{one.name}: another result than without interruptions"

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 
 import httpx
 import pytest
@@ -83,6 +84,18 @@ def test_silent_connections_beyond_the_limit_make_room_and_keep_nobody_out(predi
         assert 'tripleshot_dropped_connections_total{reason="room"} 18' in counted  # 181 or so
         silent[-1].sendall(HEALTH)
         assert silent[-1].recv(1000).startswith(b"HTTP/1.1 200")
+
+
+def test_a_burst_of_silent_connections_cuts_off_nobody_between_two_requests(predictor):
+    with serving(predictor, Limits(max_per_address=20)) as address, ExitStack() as stack:
+        client = HTTPConnection(*address, timeout=PATIENCE)
+        stack.callback(client.close)
+        for _ in range(2):  # on one connection
+            client.request("GET", "/health")
+            assert client.getresponse().read() == b'{"status":"ok"}'
+            for _ in range(50):
+                stack.enter_context(connect(address))
+        assert is_healthy(address)
 
 
 def test_a_crowd_from_one_address_takes_no_place_of_another(predictor):

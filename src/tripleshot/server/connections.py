@@ -1,7 +1,8 @@
 """Connections that cannot be held open for nothing: uvicorn knows no time-out for headers and no limit per address.
 
 A client that is slow, silent or does not read is cut off when its time is over. When there are too many connections,
-the one that has kept the server waiting longest makes room, so that a thousand silent ones keep nobody out.
+the one that has kept the server waiting longest makes room, and one that never asked before any that did, so that a
+thousand silent ones keep nobody out.
 """
 
 import asyncio
@@ -29,6 +30,7 @@ class Connection(H11Protocol):
         super().__init__(**given)
         self.limits, self.dropped = limits, dropped
         self.since = 0.0  # when it began to do what it does
+        self.was_answered = False  # before, on this connection
         self._deadline: asyncio.TimerHandle | None = None
 
     @property
@@ -57,6 +59,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """Wait for the next request, which may be there already, or for the client to read its answer."""
         super().on_response_complete()
+        self.was_answered = True
         is_idle = self.is_between_requests and not self.transport.get_write_buffer_size()
         idle, busy = self.timeout_keep_alive + self.limits.header_seconds, self.limits.max_seconds + EXTRA_SECONDS
         self._allow(idle if is_idle else busy)
@@ -79,12 +82,15 @@ class Connection(H11Protocol):
         self.since, self._deadline = self.loop.time(), self.loop.call_later(seconds, self.drop)
 
     def _make_room(self) -> None:
-        """Drop the connection that has waited longest for its client, or this one if all are being answered."""
+        """Drop the connection that has waited longest for its client, or this one if all are being answered.
+
+        Those that have never asked anything go first: a burst of silent ones cuts off nobody between two requests.
+        """
         everyone = [other for other in self.connections if isinstance(other, Connection)]
         neighbors = [other for other in everyone if other.client and self.client and other.client[0] == self.client[0]]
         limits = self.limits
         for group, limit in ((neighbors, limits.max_per_address), (everyone, limits.max_connections)):
             if len(group) > limit:
                 waiting = [other for other in group if other.waits_for_client and other is not self]
-                min(waiting, key=lambda other: other.since, default=self).drop("room")
+                min(waiting, key=lambda other: (other.was_answered, other.since), default=self).drop("room")
                 return
