@@ -5,7 +5,7 @@ Methods know no trainer and no folder. `training.fit` runs their stages; `traini
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -57,6 +57,7 @@ class Stage:
         keep_as: the file in which the weights are kept when the stage is over; empty keeps none.
         optimizer: what updates the weights.
         begin: is called before the first step.
+        frozen: weights that stay as they are.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Stage:
     keep_as: str = ""
     optimizer: OptimizerKind = "adam"
     begin: Callable[[], None] | None = None
+    frozen: "Sequence[nn.Parameter]" = ()
 
 
 @dataclass(frozen=True, eq=False)

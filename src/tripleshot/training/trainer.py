@@ -127,6 +127,8 @@ class Trainer:
         self._say(logging.INFO, "stage %s begins at step %d: %s", stage.name, state.step, limit)
         if stage.begin is not None and not state.step:
             stage.begin()
+        for parameter in stage.frozen:
+            parameter.requires_grad_(False)
         self.module.train()
         losses_of = wrap_ddp(self.module, stage.losses)
         budget = Budget(self.stages, state, self.options.validate_every, seconds, self.watch.reserved)

@@ -61,12 +61,13 @@ def test_query_triples_of_any_split_change_nothing(tiny):
     np.testing.assert_array_equal(methods[0].score(*question), methods[1].score(*question))
 
 
-def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
-    whole = RSCLMethod(QUICK)
+@pytest.mark.parametrize("settings", [QUICK, replace(QUICK, frozen_elements=True)])
+def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path, settings):
+    whole = RSCLMethod(settings)
     fit(whole, tiny, 3, tmp_path)
     broken = tmp_path / "broken"
     broken.mkdir()
-    half = RSCLMethod(QUICK)
+    half = RSCLMethod(settings)
 
     def cut_power(update):
         if update.stage == "episodes" and update.step == 33:
@@ -74,12 +75,21 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tiny, tmp_path):
 
     with pytest.raises(RuntimeError, match="power cut"):
         fit(half, tiny, 3, broken, callback=cut_power)
-    resumed = RSCLMethod(QUICK)
+    resumed = RSCLMethod(settings)
     fit(resumed, tiny, 3, broken, resume=True)
     for (name, left), right in zip(
         whole.module.state_dict().items(), resumed.module.state_dict().values(), strict=True
     ):
         assert torch.equal(left, right), name
+
+
+def test_frozen_elements_stay_as_pre_training_left_them_while_the_encoders_learn(tiny, tmp_path):
+    method = RSCLMethod(replace(QUICK, frozen_elements=True, masking_weight=1.0))
+    fit(method, tiny, 3, tmp_path)
+    between, after = load_file(tmp_path / PRETRAINED), method.module.state_dict()
+    assert torch.equal(between["elements.weight"], after["elements.weight"])
+    assert not torch.equal(between["local_encoder.combine.weight"], after["local_encoder.combine.weight"])
+    assert between["elements.weight"].std() > 0
 
 
 def test_a_run_can_be_restored(tiny, tmp_path):

@@ -33,6 +33,7 @@ def test_every_setting_says_what_it_is():
         {"global_share": -1.0},
         {"masked_score": True, "use_global": False},
         {"masked_score": True, "pretraining_steps": 0},
+        {"frozen_elements": True, "pretraining_steps": 0},
     ],
 )
 def test_impossible_settings_are_refused(wrong):

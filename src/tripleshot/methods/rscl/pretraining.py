@@ -229,6 +229,7 @@ class RSCLTraining:
             settings.warmup,
             validates=bool(self.dataset.valid),
             begin=self.reader.module.remember,
+            frozen=(self.reader.module.elements.weight,) if settings.frozen_elements else (),
         )
         can_pretrain = settings.use_global and len(self.triples) > 0
         wants_to = settings.pretraining_steps > 0 and not settings.pretrained

@@ -105,6 +105,11 @@ class RSCLSettings(TrainingSettings):
     )
     pretraining_batch_size: int = count(256, "contexts per step of pre-training")
     pretraining_rate: float = setting(1e-3, "learning rate of pre-training")
+    frozen_elements: bool = setting(
+        False,
+        "keep the embeddings as pre-training left them while the encoders learn from episodes, which know few of the "
+        "entities; not in the paper",
+    )
     batch_contexts: int = count(
         256, "contexts scored at once by each thread; it bounds memory, some 0.3 MB each at the paper's size"
     )
@@ -126,6 +131,10 @@ class RSCLSettings(TrainingSettings):
             raise InputError("without both encoders nothing is left of RSCL")
         if self.masked_score and not (self.use_global and (self.pretraining_steps or self.pretrained)):
             raise InputError("masked_score needs an encoder that was pre-trained: use_global, and pretraining_steps")
+        if self.frozen_elements and not (self.use_global and (self.pretraining_steps or self.pretrained)):
+            raise InputError(
+                "frozen_elements needs embeddings that were pre-trained: use_global, and pretraining_steps"
+            )
         if self.factorised and (self.connected or self.relation_token != "shared" or self.masking_weight):
             raise InputError(
                 "a factorised encoder knows one side alone: not what joins the two (connected), nor the relation "
@@ -141,6 +150,23 @@ def paper() -> RSCLSettings:
 def wiki_one() -> RSCLSettings:
     """Return the paper's settings for Wiki-One."""
     return RSCLSettings(width=50, num_layers=2, batch_size=64)
+
+
+def nell_one() -> RSCLSettings:
+    """Return settings for NELL-One and an hour of one CPU core: one layer, a short training with fixed embeddings."""
+    return RSCLSettings(
+        num_layers=1,
+        batch_size=128,
+        relations_per_step=4,
+        masking_weight=0.0,
+        frozen_elements=True,
+        pretraining_steps=20_000,
+        steps=3000,
+        schedule="linear",
+        validate_every=500,
+        patience=0,
+        checkpoint_every=500,
+    )
 
 
 def fast() -> RSCLSettings:
@@ -198,4 +224,4 @@ def tiny() -> RSCLSettings:
     )
 
 
-PRESETS = {"paper": paper, "wiki-one": wiki_one, "fast": fast, "demo": demo, "tiny": tiny}
+PRESETS = {"paper": paper, "nell-one": nell_one, "wiki-one": wiki_one, "fast": fast, "demo": demo, "tiny": tiny}
