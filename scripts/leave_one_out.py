@@ -3,7 +3,8 @@
 For every graph, with one example and with five: the network trained on all other graphs and that trained on
 everything, as they are and fitted to the graph, the network trained on that graph alone, and the methods
 that count `evidence` and links; all of them see the triples of train tasks as edges. Where published figures go
-without these edges, both ways are measured. How far confidence can be trusted is measured on the graph that was left
+without these edges, both ways are measured. Results are means over several draws of the examples, the first of which
+are those as published. How far confidence can be trusted is measured on the graph that was left
 out, asked as a user asks. Trainings are resumed or reused; results are written as one line per graph, number of
 examples and method.
 """
@@ -48,6 +49,7 @@ def main(
     steps: int = 3000,
     target_steps: int = 3000,
     seeds: int = 2,
+    draws: int = 5,
     measured: Annotated[list[Path] | None, Parameter(negative=())] = None,
     both_ways: Annotated[list[str] | None, Parameter(negative=())] = None,
     only: str = "",
@@ -68,6 +70,8 @@ def main(
         Of a training on one graph.
     seeds
         How often each training is done; one on everything, whose weights are shipped, once.
+    draws
+        How often the examples of each relation are drawn; what the others are, a result hardly depends on.
     measured
         Datasets to rank the test queries of in place of those of the same name in GRAPHS, which hold more tasks out.
     both_ways
@@ -95,18 +99,19 @@ def main(
     for name in left_out_in_turn if not only else ():
         held_out, first = datasets[name], len(rows)
         dataset = published.get(name, held_out)
+        drawn = [dataset.redraw_examples(draw) for draw in range(draws)]
         for method in ("linked", "evidence"):
-            rows += measure_plain(dataset, method)
-        rows += measure_networks(dataset, folders, f"only-{name}")
+            rows += measure_plain(drawn, method)
+        rows += measure_networks(drawn, folders, f"only-{name}")
         for run, trained in ((f"without-{name}", folders), ("everything", folders[:1])):
-            rows += measure_networks(dataset, trained, run)
-            rows += measure_networks(dataset, trained, run, is_fitted=True)
+            rows += measure_networks(drawn, trained, run)
+            rows += measure_networks(drawn, trained, run, is_fitted=True)
         rows[first]["calibration"] = measure_confidence(held_out, folders[0] / f"without-{name}")
         if name in (both_ways or ()):
             for method in ("linked", "evidence"):
-                rows += measure_plain(dataset, method, train_edges=False)
-            rows += measure_networks(dataset, folders, f"only-{name}-no-edges")
-            rows += measure_networks(dataset, folders, f"without-{name}", train_edges=False, is_fitted=True)
+                rows += measure_plain(drawn, method, train_edges=False)
+            rows += measure_networks(drawn, folders, f"only-{name}-no-edges")
+            rows += measure_networks(drawn, folders, f"without-{name}", train_edges=False, is_fitted=True)
         write_json_lines(rows, out)
         found = {
             (row["label"], row["train_edges"], row["shots"]): round(row["micro"]["mrr"], 4) for row in rows[first:]
@@ -136,44 +141,48 @@ def train_one(dataset: FewShotDataset, folder: Path, steps: int, seed: int, trai
         train_run("evidence-net", dataset, 5, folder, settings=asdict(EvidenceNetSettings(**about)))
 
 
-def measure_plain(dataset: FewShotDataset, name: str, train_edges: bool = True) -> list[dict[str, Any]]:
-    """Rank the test queries with a method that does not learn."""
+def measure_plain(drawn: Sequence[FewShotDataset], name: str, train_edges: bool = True) -> list[dict[str, Any]]:
+    """Rank the test queries with a method that does not learn, by the examples of every draw."""
     method = create_method(name, {"train_edges": train_edges})
-    method.prepare(dataset, 1)
+    method.prepare(drawn[0], 1)
     specs = [EvaluationSpec(name, shots, "test", config={"train_edges": train_edges}) for shots in SHOTS]
-    return [describe_short(method, dataset, spec, name) for spec in specs]
+    return [describe_draws(method, drawn, spec, name) for spec in specs]
 
 
 def measure_networks(
-    dataset: FewShotDataset,
+    drawn: Sequence[FewShotDataset],
     folders: Sequence[Path],
     run: str,
     train_edges: bool | None = None,
     is_fitted: bool = False,
 ) -> list[dict[str, Any]]:
     """Rank the test queries with the networks of a run in every folder, as they are or fitted to the graph."""
-    by_seed = [measure_network(dataset, folder / run, train_edges, is_fitted) for folder in folders]
-    return [mean_of(rows) for rows in zip(*by_seed, strict=True)]
+    by_seed = [measure_network(drawn, folder / run, train_edges, is_fitted) for folder in folders]
+    return [mean_of(rows, "mrr_by_seed") for rows in zip(*by_seed, strict=True)]
 
 
 def measure_network(
-    dataset: FewShotDataset, run: Path, train_edges: bool | None, is_fitted: bool
+    drawn: Sequence[FewShotDataset], run: Path, train_edges: bool | None, is_fitted: bool
 ) -> list[dict[str, Any]]:
     """Rank the test queries with one network."""
     config = load_config(run)
     settings = config.settings if train_edges is None else {**config.settings, "train_edges": train_edges}
-    method = restore(settings, dataset, run, is_fitted)
+    method = restore(settings, drawn[0], run, is_fitted)
     training = {"command": config.command, "commit": config.commit, "dataset": config.dataset}
     specs = [EvaluationSpec("evidence-net", shots, "test", config=settings, training=training) for shots in SHOTS]
     label = run.name.split("-")[0] + ("-fitted" if is_fitted else "")
-    return [describe_short(method, dataset, spec, label) for spec in specs]
+    return [describe_draws(method, drawn, spec, label) for spec in specs]
 
 
-def mean_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return results of several seeds as one: the means of all metrics, and the MRR of each seed."""
+def mean_of(rows: Sequence[dict[str, Any]], kept_as: str) -> dict[str, Any]:
+    """Return several results as one: the means of all metrics, and the MRR of each by the name that it is kept as."""
     relations = {name: mean_metrics([row["relations"][name] for row in rows], 4) for name in rows[0]["relations"]}
     means = {name: mean_metrics([row[name] for row in rows]) for name in ("micro", "macro")}
-    return {**rows[0], **means, "relations": relations, "mrr_by_seed": [round(row["micro"]["mrr"], 4) for row in rows]}
+    if "mrr_by_draw" in rows[0]:
+        means["mrr_by_draw"] = np.mean([row["mrr_by_draw"] for row in rows], axis=0).round(4).tolist()
+    seconds = round(sum(row["seconds"] for row in rows), 3)
+    by_name = {kept_as: [round(row["micro"]["mrr"], 4) for row in rows]}
+    return {**rows[0], **means, "relations": relations, "seconds": seconds, **by_name}
 
 
 def mean_metrics(metrics: Sequence[dict[str, float]], digits: int = 6) -> dict[str, float]:
@@ -220,6 +229,11 @@ def in_bins(said: Any, right: Any, weight: Any) -> list[list[float]]:  # noqa: A
     bins = np.minimum((said * NUM_BINS).astype(int), NUM_BINS - 1)
     sums = [np.bincount(bins, values, minlength=NUM_BINS) for values in (weight, weight * said, weight * right)]
     return [[round(float(value), 6) for value in row] for row in np.stack(sums, axis=1)]
+
+
+def describe_draws(method: Any, drawn: Sequence[FewShotDataset], spec: EvaluationSpec, label: str) -> dict[str, Any]:  # noqa: ANN401
+    """Return the mean result over draws of the examples, and the MRR of each draw."""
+    return mean_of([describe_short(method, dataset, spec, label) for dataset in drawn], "mrr_by_draw")
 
 
 def describe_short(method: Any, dataset: FewShotDataset, spec: EvaluationSpec, label: str) -> dict[str, Any]:  # noqa: ANN401

@@ -65,3 +65,21 @@ def test_what_is_evaluated_is_a_method_or_a_run(run, tmp_path):
         code, _, err = run("evaluate", "atlas", *words)
         assert code == 1
         assert "say what to evaluate: --method NAME or --run FOLDER" in err
+
+
+def test_results_are_means_over_draws_of_the_examples_the_first_of_which_is_as_published(run, tiny, tmp_path):
+    tiny.save(tmp_path / "tiny")
+    asked = ("evaluate", tmp_path / "tiny", "--method", "evidence", "--shots", 2)
+    documents = {}
+    for name, words in {"one": (), "three": ("--draws", 3), "shared": ("--draws", 3, "--workers", 2)}.items():
+        code, out, err = run(*asked, *words, "--json", tmp_path / f"{name}.json")
+        assert (code, err) == (0, "")
+        documents[name] = json.loads((tmp_path / f"{name}.json").read_text())
+    assert "as published" in out
+    drawn = documents["three"]
+    assert drawn["micro"] == drawn["micro_by_draw"][0] == documents["one"]["micro"]
+    assert drawn["mean_of_draws"]["mrr"] == pytest.approx(sum(one["mrr"] for one in drawn["micro_by_draw"]) / 3)
+    assert drawn["micro_by_draw"] == documents["shared"]["micro_by_draw"]
+    code, _, err = run(*asked, "--draws", 2, "--ranks", tmp_path / "ranks.parquet")
+    assert code == 1
+    assert "--ranks writes the ranks of one draw" in err

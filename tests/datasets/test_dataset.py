@@ -100,6 +100,19 @@ def test_a_fold_that_does_not_exist_is_refused(tiny, fold, num_folds):
         tiny.hold_out_fold(fold, num_folds)
 
 
+def test_other_examples_are_other_orders_of_the_same_triples_and_the_first_is_as_published(tiny):
+    assert tiny.redraw_examples(0) is tiny
+    first, again, second = (tiny.redraw_examples(draw) for draw in (1, 1, 2))
+    task, same, other = (dataset.test[0].pairs.tolist() for dataset in (first, again, second))
+    assert task == same
+    assert sorted(task) == sorted(other) == sorted(tiny.test[0].pairs.tolist())
+    assert len({str(pairs) for pairs in (task, other, tiny.test[0].pairs.tolist())}) > 1
+    assert first.train is tiny.train
+    assert np.array_equal(first.candidates(first.test[0]), tiny.candidates(tiny.test[0]))
+    with pytest.raises(InputError, match="draw is the number of an order"):
+        tiny.redraw_examples(-1)
+
+
 def test_a_background_task_with_one_candidate_borrows_those_of_another_relation():
     types = {"a": "person", "b": "person", "moon": "moon", "x": "city"}
     graph = make_graph([("a", "sees", "moon"), ("b", "likes", "moon"), ("b", "likes", "x")], types)

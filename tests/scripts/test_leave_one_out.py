@@ -15,18 +15,22 @@ def test_a_bin_has_its_weight_and_how_much_of_it_is_confidence_and_right():
     assert all(row == [0.0, 0.0, 0.0] for row in bins[1:-1])
 
 
-def test_seeds_become_one_row_with_their_means_and_what_each_gave():
-    def row(mrr):
-        metrics = {"mrr": mrr, "hits@1": 0.0}
-        return {
-            "label": "only",
-            "micro": metrics,
-            "macro": metrics,
-            "relations": {"r": {"queries": 7, **metrics}},
-        }
+def row(mrr, **more):
+    metrics = {"mrr": mrr, "hits@1": 0.0}
+    about = {"label": "only", "seconds": 1.5}
+    return {**about, "micro": metrics, "macro": metrics, "relations": {"r": {"queries": 7, **metrics}}, **more}
 
-    found = mean_of([row(0.25), row(0.5)])
+
+def test_draws_become_one_row_with_their_means_and_what_each_gave():
+    found = mean_of([row(0.25), row(0.5)], "mrr_by_draw")
     assert found["label"] == "only"
+    assert found["seconds"] == 3.0
     assert found["micro"] == found["macro"] == {"mrr": 0.375, "hits@1": 0.0}
     assert found["relations"]["r"] == {"queries": 7, "mrr": 0.375, "hits@1": 0.0}
+    assert found["mrr_by_draw"] == [0.25, 0.5]
+
+
+def test_seeds_become_one_row_with_the_mean_of_every_draw():
+    found = mean_of([row(0.25, mrr_by_draw=[0.2, 0.3]), row(0.5, mrr_by_draw=[0.4, 0.6])], "mrr_by_seed")
     assert found["mrr_by_seed"] == [0.25, 0.5]
+    assert found["mrr_by_draw"] == pytest.approx([0.3, 0.45])

@@ -1,9 +1,10 @@
 """`tripleshot evaluate` and `tripleshot methods`."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from cyclopts.types import PositiveInt
 from rich.table import Table
 
@@ -33,6 +34,7 @@ def evaluate_command(
     shots: PositiveInt | None = None,
     split: Split = "test",
     candidates: CandidateMode = "benchmark",
+    draws: PositiveInt = 1,
     workers: PositiveInt | None = None,
     json: Path | None = None,
     ranks: Path | None = None,
@@ -60,6 +62,9 @@ def evaluate_command(
     candidates
         `benchmark` ranks among all entities typed like any answer, as published; `open` knows the examples only, as in
         real use, and counts an answer that is no candidate as never found.
+    draws
+        Ask with so many draws of the examples, and print each and their means. With few examples, which ones they are
+        can move results more than most methods differ. The first draw has the examples as published.
     workers
         Rank with so many processes at the same time; the results are the same with any number.
     json
@@ -69,20 +74,34 @@ def evaluate_command(
     """
     if ranks:
         check_suffix(ranks)
+        if draws > 1:
+            raise InputError("--ranks writes the ranks of one draw of the examples: leave out --draws")
     asked = Evaluated(data, method, run, variant, shots, split, candidates)
     scorer, dataset, spec = asked.prepare()
     method, shots = spec.method, spec.shots
-    about = (dataset, shots, split)
-    crew = ranking_processes(asked, *about, candidates, num_workers=workers) if workers else None
-    with progress_bar(f"{method}, {shots} shots") as progress:
-        evaluation = evaluate(scorer, *about, candidates=candidates, progress=progress, crew=crew)
+    evaluations = []
+    for draw in range(draws):
+        about = (dataset.redraw_examples(draw), shots, split)
+        drawn = replace(asked, draw=draw)
+        crew = ranking_processes(drawn, *about, candidates, num_workers=workers) if workers else None
+        with progress_bar(f"{method}, {shots} shots" + (f", draw {draw + 1} of {draws}" if draws > 1 else "")) as bar:
+            evaluations.append(evaluate(scorer, *about, candidates=candidates, progress=bar, crew=crew))
+    evaluation = evaluations[0]
     title = f"{method} on {dataset.name} {split}, {shots} shots, {len(evaluation.ranks):,} queries"
     console.print(summary_table(title, evaluation.summary, dataset), markup=False)
     by_rule = {str(rule): summarize(evaluation.ranks, rule).micro for rule in TIE_RULES}
     console.print(metrics_table("micro by tie rule", by_rule, "equal scores"))
-    hint(f"{evaluation.seconds:.1f} s")
+    by_draw = [one.summary.micro for one in evaluations]
+    mean = {name: float(np.mean([one[name] for one in by_draw])) for name in by_draw[0]}
+    if draws > 1:
+        rows = {"as published": by_draw[0]} | {f"draw {place}": by_draw[place] for place in range(1, draws)}
+        console.print(metrics_table("micro by draw of the examples", rows | {"mean": mean}, "examples"))
+    hint(f"{sum(one.seconds for one in evaluations):.1f} s")
     if json:
-        write_json({**describe(evaluation, dataset, spec), **({"variant": variant} if variant else {})}, json)
+        more = {"variant": variant} if variant else {}
+        if draws > 1:
+            more |= {"mean_of_draws": mean, "micro_by_draw": by_draw}
+        write_json({**describe(evaluation, dataset, spec), **more}, json)
     if ranks:
         evaluation.write(ranks)
 
@@ -98,12 +117,14 @@ class Evaluated:
     shots: int | None
     split: Split
     candidates: CandidateMode
+    draw: int = 0
 
     def open(self) -> tuple[Method, FewShotDataset]:
         """Return what ranks, and the dataset."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)  # given by the process that the user has started
-            return self.prepare()[:2]
+            method, dataset, _ = self.prepare()
+        return method, dataset.redraw_examples(self.draw)
 
     def prepare(self) -> tuple[Method, FewShotDataset, EvaluationSpec]:
         """Return what ranks, the dataset, and all that is to be said about the evaluation."""

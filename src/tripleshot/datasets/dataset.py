@@ -161,6 +161,19 @@ class FewShotDataset(Shown):
         name = f"{self.name}-part-{fold}-of-{num_folds}"
         return replace(self, name=name, train=rest, test=self.train[fold - 1 :: num_folds])
 
+    def redraw_examples(self, draw: int) -> "FewShotDataset":
+        """Return the same dataset with other examples: the triples of valid and test tasks in another order.
+
+        With one example, which one it is moves the results of a relation more than most methods differ. Means over
+        several draws tell more. Draw 0 keeps the order, and so the examples, as published.
+        """
+        if draw < 0:
+            raise InputError(f"draw is the number of an order, 0 or more, not {draw}")
+        if not draw:
+            return self
+        valid, test = (tuple(_reorder(task, draw) for task in tasks) for tasks in (self.valid, self.test))
+        return replace(self, valid=valid, test=test)
+
     @cached_property
     def in_train(self) -> "FewShotDataset":
         """The In-Train variant: every background relation is a training task too, the background stays as it is."""
@@ -196,6 +209,12 @@ class FewShotDataset(Shown):
         from tripleshot.datasets.storage import write_dataset
 
         write_dataset(self, Path(folder), overwrite)
+
+
+def _reorder(task: Task, draw: int) -> Task:
+    """Return a task with its triples in an order that depends on its name and the draw alone."""
+    rng = np.random.default_rng([draw, *task.name.encode()])
+    return replace(task, pairs=frozen(task.pairs[rng.permutation(len(task.pairs))]))
 
 
 def check_shots(shots: int) -> None:

@@ -14,7 +14,7 @@ from tripleshot.methods.evidence import evidence_net
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.graph_fitting import MAX_STEPS_OF_HALVES, fit_to_own_relations
+from tripleshot.methods.evidence.graph_fitting import MAX_STEPS_OF_HALVES, count_steps, fit_to_own_relations
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.universal import universal_settings, universal_weights
 from tripleshot.methods.trainable import TrainedWeights
@@ -181,3 +181,7 @@ def test_a_hidden_relation_is_not_seen(relation):
     found = hiding(int(task.pairs[5, 0]), tails)
     right = lacking.score(turned, same[names[task.pairs[5, 0]]], np.array([same[name] for name in names]))
     np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-4)
+
+
+def test_the_more_relations_a_graph_has_the_longer_it_is_fitted_to_within_bounds():
+    assert [count_steps(relations) for relations in (5, 15, 100, 200, 300, 10_000)] == [50, 150, 150, 300, 400, 400]

@@ -4,8 +4,8 @@ Graphs differ in what counts: a common neighbor says much where there are few ed
 joined to everybody. The relations of a graph say what counts there. Each is asked about as if it were new, with its
 edges hidden, and the weights follow for a few steps from where they are. A step is as long as what is usual on the
 graph makes it: features that hardly differ elsewhere may be what counts here. A graph with few relations says little,
-so there are fewer steps, and none where there are hardly any. What is drawn depends on the graph and the seed alone,
-and so do the weights.
+so there are fewer steps, and none where there are hardly any; one with hundreds has more to say, and gets more. What is
+drawn depends on the graph and the seed alone, and so do the weights.
 """
 
 import os
@@ -33,7 +33,8 @@ Learning = Callable[[Array, Layers, Array], tuple[float, Layers]]
 """Returns the loss of episodes and its gradient by both layers of a network."""
 
 SEED = 0
-MAX_STEPS, STEPS_PER_RELATION = 150, 10
+USUAL_STEPS, MAX_STEPS = 150, 400
+MAX_PER_RELATION, MIN_PER_RELATION = 10, 1.5  # steps: few relations say little, and many take longer to be heard
 MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be
 EPISODES, QUERIES, NEGATIVES = 8, 8, 128  # of a step, of an episode, of a query
 NUM_PAIRS = MAX_STEPS * EPISODES * QUERIES * (1 + NEGATIVES)  # looked at: what a fit costs, on a graph of any size
@@ -73,7 +74,7 @@ def fit_to_own_relations(
     num_relations = sum(len(task.pairs) > 1 for task in (*train, *background))
     if num_relations < MIN_RELATIONS:
         return network
-    steps = min(max_steps, STEPS_PER_RELATION * num_relations)
+    steps = min(max_steps, count_steps(num_relations))
     known = replace(dataset, train=train)
     sampler = EpisodeSampler(known, 1, QUERIES, NEGATIVES, "in-train", background=background)
     rng, threads = np.random.default_rng(SEED), min(MAX_THREADS, os.cpu_count() or 1)
@@ -94,6 +95,12 @@ def fit_to_own_relations(
         rate = RATE * min(1.0, (step + 1) / WARMUP) * max(LAST_RATE, 1 - step / steps)
         network = network.with_values(network.values - rate * optimizer.direction(gradient))
     return network
+
+
+def count_steps(num_relations: int) -> int:
+    """Return how many steps a fit to so many relations has."""
+    usual = min(USUAL_STEPS, MAX_PER_RELATION * num_relations)
+    return min(MAX_STEPS, max(usual, int(MIN_PER_RELATION * num_relations)))
 
 
 def _gradient(network: NetworkWeights, features: Array, trust: Array, offsets: Array, learning: Learning) -> Array:
