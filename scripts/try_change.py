@@ -52,6 +52,7 @@ def main(
     seeds: int = 5,
     steps: int = 800,
     queries: int = 300,
+    draws: int = 3,
 ) -> None:
     """Train, measure and tell.
 
@@ -74,7 +75,9 @@ def main(
     steps
         Of every training; many fewer than for weights that are shipped tell changes apart as well.
     queries
-        About so many of each graph and number of examples.
+        About so many of each graph, number of examples and draw of the examples.
+    draws
+        How often the examples are drawn; with one example, which one it is moves results more than most changes do.
     """
     started = time.monotonic()
     datasets = {path.name: load_dataset(path) for path in sorted(graphs.iterdir())}
@@ -89,11 +92,14 @@ def main(
             trained = train_without if kind == "universal" else train_alone
             for name, network in trained(datasets, measured, chosen):
                 for shots in SHOTS:
-                    asked = sample_queries(datasets[name], shots, queries)
-                    found[kind][name][shots].append(evaluate(network, asked, shots, "valid").summary.macro["mrr"])
+                    by_draw = []
+                    for draw in range(draws):
+                        asked = sample_queries(datasets[name].redraw_examples(draw), shots, queries)
+                        by_draw.append(evaluate(network, asked, shots, "valid").summary.macro["mrr"])
+                    found[kind][name][shots].append(float(np.mean(by_draw)))
         tell(kind, found[kind])
-    about = {"label": label, "settings": changed, "steps": steps, "queries": queries, "commit": commit()}
-    line = {**about, "seconds": round(time.monotonic() - started), "found": found}
+    about = {"label": label, "settings": changed, "steps": steps, "queries": queries, "draws": draws}
+    line = {**about, "commit": commit(), "seconds": round(time.monotonic() - started), "found": found}
     with out.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
