@@ -66,10 +66,12 @@ class CypherDatabase:
 
         rows: list[list[Any]] = []
         auth = (self.login["user"], self.login["password"])
-        with neo4j.GraphDatabase.driver(self.url, auth=auth) as driver:
-            with driver.session(database=self.login["database"]) as session:
-                for statement in statements:
-                    rows = session.run(cast("LiteralString", statement), parameters).values()
+        with (
+            neo4j.GraphDatabase.driver(self.url, auth=auth) as driver,
+            driver.session(database=self.login["database"]) as session,
+        ):
+            for statement in statements:
+                rows = session.run(cast("LiteralString", statement), parameters).values()
         return rows
 
 

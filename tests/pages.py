@@ -28,7 +28,7 @@ PAGES = (*SINGLE, *sorted((ROOT / "docs").rglob("*.md")))
 FENCE = "```"
 MCP_SERVERS = "mcpServers"  # what assistants call the part of their configuration that lists what they start
 BLOCK = re.compile(rf'^{FENCE}(\w*)(?: title="([^"]+)")?\n(.*?)^{FENCE}$', re.MULTILINE | re.DOTALL)
-NUMBERS = re.compile(r"[█░]+|[━─]+|[-−+]?\d+\.\d+|\d+%")  # what follows the weights: bars, lines of tables, scores, shares
+NUMBERS = re.compile(r"[█░]+|[━─]+|[-−+]?\d+\.\d+|\d+%")  # bars, lines, scores and shares follow the weights
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 TARGETS = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 

@@ -34,7 +34,9 @@ REIFIED = f"""{PREFIXES} SELECT ?head ?tail ?confidence ?method ?hash {{
 
 @pytest.fixture
 def store(tmp_path):
-    (tmp_path / "facts.ttl").write_text("".join(f"{' '.join(str(NAMES.iri(name)) for name in row)} .\n" for row in ROWS))
+    (tmp_path / "facts.ttl").write_text(
+        "".join(f"{' '.join(str(NAMES.iri(name)) for name in row)} .\n" for row in ROWS)
+    )
     with oxigraph_server() as store:
         store.upload(tmp_path / "facts.ttl")
         yield store
