@@ -1,10 +1,11 @@
 """A stand-in for a graph database: it speaks Bolt 5.4 with the official driver, and answers what it was given.
 
-It executes no Cypher. `answers` maps a part of a query's text to its answer; what it was asked is in `queries`.
+Answers are hand-written, or those of an engine that executes Cypher (`cypher_engines.py`). What was asked is in
+`queries`.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from socketserver import StreamRequestHandler, ThreadingTCPServer
@@ -39,13 +40,17 @@ class Answer:
     cuts: list[int | None] = field(default_factory=list)
 
 
+Answers = Mapping[str, Answer] | Callable[[str, Mapping[str, Any]], Answer]
+"""By a part of the query's text, or what finds the answer to a query and its parameters."""
+
+
 class BoltServer(ThreadingTCPServer):
     """A server with `answers`."""
 
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, answers: dict[str, Answer], user: str, password: str):
+    def __init__(self, answers: Answers, user: str, password: str):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers = answers
         self.login = (user, password)
@@ -57,8 +62,10 @@ class BoltServer(ThreadingTCPServer):
     def url(self) -> str:
         return f"bolt://127.0.0.1:{self.server_address[1]}"
 
-    def find_answer(self, query: str) -> Answer:
+    def find_answer(self, query: str, parameters: Mapping[str, Any]) -> Answer:
         """Return the answer whose part of a query is the longest; without any it is empty."""
+        if not isinstance(self.answers, Mapping):
+            return self.answers(query, parameters)
         fitting = [part for part in self.answers if part in query]
         return self.answers[max(fitting, key=len)] if fitting else Answer()
 
@@ -113,7 +120,7 @@ class Handler(StreamRequestHandler):
             query, parameters, about = message.fields
             server.queries.append((query, parameters))
             server.begun.append(about)
-            self.run(server.find_answer(query))
+            self.run(server.find_answer(query, parameters))
         elif message.tag == BEGIN:
             server.begun.append(message.fields[0])
             self.send(SUCCESS, {})
@@ -149,8 +156,8 @@ class Handler(StreamRequestHandler):
 
 
 @contextmanager
-def bolt_server(answers: dict[str, Answer], user: str = "neo4j", password: str = "secret") -> Iterator[BoltServer]:
-    """Serve answers to who logs in; they can be added to while the server runs."""
+def bolt_server(answers: Answers, user: str = "neo4j", password: str = "secret") -> Iterator[BoltServer]:
+    """Serve answers to who logs in; hand-written ones can be added to while the server runs."""
     with BoltServer(answers, user, password) as server:
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:

@@ -28,6 +28,7 @@ PAGES = (*SINGLE, *sorted((ROOT / "docs").rglob("*.md")))
 FENCE = "```"
 MCP_SERVERS = "mcpServers"  # what assistants call the part of their configuration that lists what they start
 BLOCK = re.compile(rf'^{FENCE}(\w*)(?: title="([^"]+)")?\n(.*?)^{FENCE}$', re.MULTILINE | re.DOTALL)
+NUMBERS = re.compile(r"[█░]+|[━─]+|[-−+]?\d+\.\d+|\d+%")  # bars, lines, scores and shares follow the weights
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 TARGETS = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -124,6 +125,7 @@ class Reader:
             "python": self.run_python,
             "sh": self.run_commands,
             "text": self.compare,
+            "output": self.compare_words,
             "json": self.compare_json,
             "toml": tomllib.loads,
             "math": check_equation,
@@ -151,6 +153,8 @@ class Reader:
             "make": check_make,
             "pip": check_pip,
             "python": check_script,
+            "python3": check_environment,
+            ".": check_environment,
             "torchrun": check_torchrun,
             "podman": check_container,
             "ray": check_ray,
@@ -221,6 +225,11 @@ class Reader:
         is_equal = doctest.OutputChecker().check_output(shown, self.output, options)
         assert is_equal, f"shown:\n{shown}\nprinted:\n{self.output}"
 
+    def compare_words(self, shown: str) -> None:
+        """Compare an output that is shown whole: decimals, percentages and what is drawn from them may differ."""
+        words, printed = (NUMBERS.sub("#", text).split() for text in (shown, self.output))
+        assert words == printed, f"shown:\n{shown}\nprinted:\n{self.output}"
+
     def compare_json(self, shown: str) -> None:
         """Compare JSON, in which blanks mean nothing; what an assistant is told is no output, but starts a command."""
         if MCP_SERVERS in shown:
@@ -241,13 +250,21 @@ def check_make(words: list[str]) -> None:
 
 
 def check_pip(words: list[str]) -> None:
-    """Require that the package has the extras that are installed."""
+    """Require that the package has the extras that are installed, and the repository a list of packages."""
     install, *packages = words
     assert install == "install"
-    for package in packages:
+    if packages[0] == "--requirement":
+        assert (ROOT / packages[1]).is_file(), words
+        return
+    for package in packages[packages[0] == "--no-deps" :]:
         name, _, extras = package.partition("[")
         assert name in (".", "tripleshot"), package
         assert {*filter(None, extras.rstrip("]").split(","))} <= EXTRAS.keys(), package
+
+
+def check_environment(words: list[str]) -> None:
+    """Require that a virtual environment is made or used, and nothing else."""
+    assert words in (["-m", "venv", "environment"], ["environment/bin/activate"]), words
 
 
 def check_script(words: list[str]) -> None:

@@ -2,8 +2,8 @@
 
 The blocks of a page are followed from top to bottom in a folder of its own, which has the files that a reader would
 have (`write_files`). Python code runs as it stands, and `tripleshot` in this process. What a block prints is compared
-with the block of `text` or `json` that follows it. A block with a title is a file that the reader saves. A block of any
-other kind, or a program that is not known, is an error.
+with the block of `text` or `json` that follows it; in a block of `output`, decimals and shares may differ. A block with
+a title is a file that the reader saves. A block of any other kind, or a program that is not known, is an error.
 
 What would take long is made short:
 

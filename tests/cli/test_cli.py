@@ -1,4 +1,5 @@
 from importlib.metadata import version
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,6 +32,20 @@ def test_the_users_mistakes_are_named(run, words, message):
     assert code == 1
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["torch", "tripleshot.nowhere"])
+def test_a_command_that_needs_torch_says_so_where_it_is_not_installed(run, monkeypatch, name):
+    def fail(words):
+        raise ImportError("Cannot import module") from ModuleNotFoundError("no such module", name=name)
+
+    monkeypatch.setattr("tripleshot.cli.app", SimpleNamespace(meta=fail))
+    if name != "torch":
+        with pytest.raises(ImportError):
+            run("train")
+        return
+    code, out, err = run("train")
+    assert (code, out, err) == (1, "", "error: this command needs PyTorch, which is not installed: pip install torch\n")
 
 
 def test_help_teaches(run):

@@ -70,3 +70,8 @@ def main() -> None:
         except TripleshotError as error:
             show(logging.ERROR, str(error))
             sys.exit(1)
+        except ImportError as error:
+            if getattr(error.__cause__, "name", None) != "torch":
+                raise
+            show(logging.ERROR, "this command needs PyTorch, which is not installed: pip install torch")
+            sys.exit(1)

@@ -5,25 +5,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cypher_engines import HOSTILE
 from tripleshot.answering.export.cypher import NodeStyle, quote_name, quote_string, write_cypher
 from tripleshot.answering.export.rows import ProposedTriple
 from tripleshot.answering.provenance import Provenance, RelationOrigin
 from tripleshot.errors import InputError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-HOSTILE = [
-    "'",
-    "\\'",
-    "\\",
-    "\\u0027",
-    "\\\\u0027",
-    "`",
-    "\\u0060",
-    "a\nb\r\t",
-    "'}) DETACH DELETE n //",
-    "\\\x00u",
-    "\u2028",
-]
 BACK = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", "'": "'"}
 UNICODE = re.compile(r"\\u([0-9A-Fa-f]{4})")
 
@@ -89,14 +77,16 @@ def test_a_statement_merges_relationships_between_nodes_that_are_there():
     )
     properties = f"{{confidence: row.confidence, score: row.score, rank: row.rank, run: '{run}'}}"
     assert statement.split("\n") == [
-        "UNWIND [",
+        "WITH [",
         "  {head: 'Baku', tail: 'Caspian Sea', confidence: 0.9, score: 7.5, rank: 1}",
-        "] AS row",
+        "] AS rows",
+        "UNWIND rows AS row",
         "MATCH (head:`Place` {`title`: row.head})",
         "MATCH (tail:`Place` {`title`: row.tail})",
         "MERGE (head)-[proposed:`lies on`]->(tail)",
-        f"ON CREATE SET proposed = {properties}",
-        f"ON MATCH SET proposed += CASE WHEN proposed.run IS NULL THEN {{}} ELSE {properties} END",
+        f"ON CREATE SET proposed.run = '{run}'",
+        "WITH row, proposed WHERE proposed.run IS NOT NULL",
+        f"SET proposed += {properties}",
     ]
 
 

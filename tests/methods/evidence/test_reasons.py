@@ -36,7 +36,7 @@ def test_the_weightiest_walk_of_three_steps_is_named_and_spelled_out(graph):
     found = described(graph, "ann", "south")["walk"]
     assert found.text == "three steps lead to it, by way of reds and cid"
     assert spelled(graph, found) == ["ann > reds < cid > south"]
-    assert described(graph, "ann", "north")["walk"].text == "no three steps join ann and north"
+    assert described(graph, "ann", "north")["walk"].text == "no path of three steps joins ann and north"
 
 
 def test_a_link_is_told_as_the_triple_says_it(graph):

@@ -4,6 +4,9 @@ Values stand in a list that a statement goes through (`UNWIND`), so that no name
 type of a relationship, which Cypher wants there. Names are other people's data: nothing in them ends a string or a
 backquoted name. Cypher 5 replaces `\u0027` by what it stands for before it looks for quotes, so that no `\u` of a name
 may appear as such.
+
+Statements keep to what small engines of openCypher know, too: a list has a name before a statement goes through it, and
+no expression stands where properties are set.
 """
 
 import re
@@ -64,8 +67,8 @@ def write_cypher(triples: Iterable[ProposedTriple], file: IO[bytes], provenance:
 
 
 def quote_string(text: str) -> str:
-    """Write a text as a string of Cypher; a string ends after a backslash and is added to another, which goes on."""
-    parts = [part for part in re.split(r"(?<=\\)", text) if part] or [""]
+    """Write a text as a string of Cypher; before a `u` that follows a backslash it ends, and another one is added."""
+    parts = re.split(r"(?<=\\)(?=u)", text)
     return " + ".join(f"'{ESCAPED.sub(_escape, part)}'" for part in parts)
 
 
@@ -102,12 +105,14 @@ def _statement(relation: str, rows: Sequence[ProposedTriple], run: str, style: N
     properties = _map({**{name: f"row.{name}" for name in known}, "run": run})
     return "\n".join(
         (
-            f"UNWIND [\n{lists}\n] AS row",
+            f"WITH [\n{lists}\n] AS rows",
+            "UNWIND rows AS row",
             style.find("head"),
             style.find("tail"),
             f"MERGE (head)-[proposed:{quote_name(relation)}]->(tail)",
-            f"ON CREATE SET proposed = {properties}",
-            f"ON MATCH SET proposed += CASE WHEN proposed.run IS NULL THEN {{}} ELSE {properties} END;\n",
+            f"ON CREATE SET proposed.run = {run}",
+            "WITH row, proposed WHERE proposed.run IS NOT NULL",
+            f"SET proposed += {properties};\n",
         )
     )
 

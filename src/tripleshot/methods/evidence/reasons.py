@@ -39,7 +39,7 @@ def describe_evidence(
         "link": (link_text(graph, links) if links else f"no edge joins {between}", links, ()),
         "path": (path_text(graph, path_types) if rules else f"no path of the examples joins {between}", paths, ()),
         "common": (common_text(graph, common) if common else f"no neighbor is common to {between}", common, ()),
-        "walk": (walk_text(graph, walks[0]) if walks else f"no three steps join {between}", walks, ()),
+        "walk": (walk_text(graph, walks[0]) if walks else f"no path of three steps joins {between}", walks, ()),
         "support": (support_text(graph, given) if given else "no example has this answer", (), given),
         "similarity": (f"{last} {compared.get('similarity')} the answers of the examples", (), ()),
         "text": (f"the name of {last} {compared.get('text')} those of the examples", (), ()),
