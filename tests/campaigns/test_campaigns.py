@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from faults import add_up
+
 FAULTS = Path(__file__).parents[1] / "faults.py"
 
 
@@ -20,3 +22,13 @@ def test_no_fault_loses_anything(tmp_path):
     found = json.loads((tmp_path / "faults.json").read_text())
     assert found["lost"] == 0
     assert found["tried"].keys() == {"kill", "full disk", "no place", "damage", "fuzz"}
+
+
+def test_runs_of_a_campaign_are_added_up():
+    runs = [
+        {"seed": 0, "campaigns": {"kill: ask": {"tried": 3, "lost": 0}, "fuzz: a.tsv": {"tried": 9, "lost": 0}}},
+        {"seed": 1, "campaigns": {"kill: ask": {"tried": 2, "lost": 1}, "kill: compare": {"tried": 4, "lost": 0}}},
+    ]
+    found = add_up(runs)
+    assert (found["tried"], found["lost"], found["runs"]) == ({"kill": 9, "fuzz": 9}, 1, runs)
+    assert found["parts"]["kill: ask"] == {"tried": 5, "lost": 1}
