@@ -49,6 +49,7 @@ def main() -> int:
     before = json.loads(given.json.read_text(encoding="utf-8"))["runs"] if given.add else []
     torch.set_num_threads(1)  # children are forked, and repeat to the bit
     started, rng = time.monotonic(), random.Random(given.seed)
+    about = {**describe_environment(), "seed": given.seed}  # before commands run here, which set another command line
 
     def until(share: float) -> float:
         return started + 60 * given.minutes * share
@@ -70,17 +71,12 @@ def main() -> int:
             tallies[part] = tally
             tally.print(part)
             if given.json:  # as soon as it is known: what ends the campaign leaves the figures so far
-                run = describe_run(tallies, given.seed, time.monotonic() - started)
+                parts = {part: tally.as_document() for part, tally in tallies.items() if tally.tried or tally.lost}
+                run = {**about, "seconds": round(time.monotonic() - started), "campaigns": parts}
                 write_json(add_up([*before, run]), given.json)
     num_lost = sum(len(tally.lost) for tally in tallies.values())
     print(f"{sum(tally.tried for tally in tallies.values()):,} faults, {num_lost} lost")
     return 1 if num_lost else 0
-
-
-def describe_run(tallies: dict[str, Tally], seed: int, seconds: float) -> dict[str, Any]:
-    """Return what a run has tried and lost in each part, with its command, source and machine."""
-    parts = {part: tally.as_document() for part, tally in tallies.items()}
-    return {**describe_environment(), "seed": seed, "seconds": round(seconds), "campaigns": parts}
 
 
 def add_up(runs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ def test_no_fault_loses_anything(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads((tmp_path / "faults.json").read_text())
     assert found["lost"] == 0
+    assert found["runs"][0]["command"].startswith("faults.py --kills=5 ")
     assert found["tried"].keys() == {"kill", "full disk", "no place", "damage", "fuzz"}
 
 
