@@ -67,14 +67,14 @@ def workers_line() -> str:
 def distributed_table() -> str:
     """Return what two processes save in training."""
     lines = [
-        "| method | steps/s, one process | two | times | validation, one | two | largest difference of weights |",
-        "|---|---|---|---|---|---|---|",
+        "| method | steps | steps/s, one process | two | times | validation, one | two | largest difference of weights |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for method, found in benchmark("distributed")["methods"].items():
         one, two = found["figures"].values()
         steps = f"{one['steps_per_second']:,.1f} | {two['steps_per_second']:,.1f} | {found['speed_up']:.2f}"
         validation = f"{one['validation_seconds']:,.1f} s | {two['validation_seconds']:,.1f} s"
-        lines.append(f"| `{method}` | {steps} | {validation} | {found['difference']:.0e} |")
+        lines.append(f"| `{method}` | {found['steps']:,} | {steps} | {validation} | {found['difference']:.0e} |")
     return "\n".join(lines)
 
 
