@@ -67,7 +67,7 @@ def workers_line() -> str:
 def distributed_table() -> str:
     """Return what two processes save in training."""
     lines = [
-        "| method | steps | steps/s, one process | two | times | validation, one | two | largest difference of weights |",
+        "| method | steps | steps/s, one process | two | times | validation, one | two | difference |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for method, found in benchmark("distributed")["methods"].items():
