@@ -35,7 +35,7 @@ class Endured:
         clients: how many asked at once, each one question after the other.
         seconds: for how long.
         requests: how many were answered; `differing` of them with another answer than alone, or none.
-        reconnected: how often a client's connection had been cut between two requests, and it asked again.
+        reconnected: how often a client's connection had been cut, and it asked again.
         p50_ms: median latency; `p99_ms` likewise.
         requests_per_second: in the mean.
         processor_seconds: of the server.
@@ -69,18 +69,21 @@ async def endure(
     memory: list[tuple[float, float]] = []
     started, used = time.perf_counter(), 0.0
 
+    async def send(client: httpx.AsyncClient, path: str, body: dict[str, Any] | None = None) -> httpx.Response | None:
+        nonlocal reconnected
+        for _ in range(ATTEMPTS):
+            try:
+                return await client.request("POST" if body else "GET", path, json=body)
+            except httpx.TransportError:
+                reconnected += 1
+        return None
+
     async def ask(client: httpx.AsyncClient, number: int) -> None:
-        nonlocal differing, reconnected
+        nonlocal differing
         while time.perf_counter() - started < seconds:
             asked = questions[number % len(questions)]
             begun = time.perf_counter()
-            response = None
-            for _ in range(ATTEMPTS):
-                try:
-                    response = await client.post("/answer", json=asked.body)
-                    break
-                except httpx.TransportError:
-                    reconnected += 1
+            response = await send(client, "/answer", asked.body)
             latencies.append(time.perf_counter() - begun)
             differing += response is None or not is_as_alone(response, asked)
             number += num_clients
@@ -93,7 +96,7 @@ async def endure(
     async with AsyncExitStack() as stack:
         opened = [httpx.AsyncClient(base_url=served.address, timeout=600) for _ in range(num_clients)]
         clients = [await stack.enter_async_context(client) for client in opened]
-        await asyncio.gather(*(client.get("/health") for client in clients))
+        await asyncio.gather(*(send(client, "/health") for client in clients))
         started, used = time.perf_counter(), served.processor_seconds()
         await asyncio.gather(watch(), *(ask(client, number) for number, client in enumerate(clients)))
     elapsed, used = time.perf_counter() - started, served.processor_seconds() - used

@@ -270,10 +270,18 @@ def main() -> None:
         show(figures["runs"], figures["memory"])
     if arguments.graph:
         how = (arguments.candidates, arguments.minutes, arguments.hostile)
-        figures["enduring"] = {Path(graph).name: measure_graph(graph, *how) for graph in arguments.graph}
+        figures["enduring"] = {}
+        for graph in arguments.graph:
+            figures["enduring"][Path(graph).name] = measure_graph(graph, *how)
+            store(figures, arguments.json)  # what was measured for an hour is not lost by what comes after it
         show_endurance(figures["enduring"])
-    if arguments.json:
-        write_json(describe_machine() | figures, arguments.json)
+    store(figures, arguments.json)
+
+
+def store(figures: dict[str, Any], path: Path | None) -> None:
+    """Write the figures, if they are wanted."""
+    if path:
+        write_json(describe_machine() | figures, path)
 
 
 def measure_graph(graph: str, num_candidates: int, minutes: float, is_hostile: bool) -> dict[str, Any]:

@@ -171,3 +171,20 @@ def training_memory_table() -> str:
             memory = f"{found['peak_mib'] / 1024:.1f} GiB"
             lines.append(f"| {label.format(name)} | {found['steps']} | {memory} |")
     return "\n".join(lines)
+
+
+BENCHMARK_TABLES = {
+    "embedding": embedding_table,
+    "ingest": ingest_table,
+    "speed": speed_table,
+    "step": step_table,
+    "step-parts": step_parts_table,
+    "step-products": step_products_table,
+    "step-limit": step_limit,
+    "serving": serving_table,
+    "searching": searching_table,
+    "evidence": evidence_table,
+    "growth": growth_table,
+    "asking": asking_table,
+    "training-memory": training_memory_table,
+}

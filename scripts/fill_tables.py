@@ -5,21 +5,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmark_tables import (
-    asking_table,
-    embedding_table,
-    evidence_table,
-    growth_table,
-    ingest_table,
-    searching_table,
-    serving_table,
-    speed_table,
-    step_limit,
-    step_parts_table,
-    step_products_table,
-    step_table,
-    training_memory_table,
-)
+from benchmark_tables import BENCHMARK_TABLES
 from command_reference import command_reference
 from masked_score_tables import masked_relations_table, masked_score_table
 from method_tables import method_tables
@@ -36,10 +22,11 @@ from tripleshot.experiments.paper.results import budget_of
 from tripleshot.experiments.published import METRICS, Published, published_for
 from tripleshot.experiments.variants import EVERYTHING
 from tripleshot.methods import METHODS
+from trust_tables import TRUST_TABLES
 from universal_tables import confidence_table, edges_table, universal_table
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md")))
 RESULTS = ROOT / "results"
 OWN = "evidence-net"
 CHANGES = {
@@ -272,19 +259,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "encoders": encoders_table,
     "ablation": ablation_table,
     "held-out": held_out_table,
-    "embedding": embedding_table,
-    "ingest": ingest_table,
-    "speed": speed_table,
-    "step": step_table,
-    "step-parts": step_parts_table,
-    "step-products": step_products_table,
-    "step-limit": step_limit,
-    "serving": serving_table,
-    "searching": searching_table,
-    "evidence": evidence_table,
-    "growth": growth_table,
-    "asking": asking_table,
-    "training-memory": training_memory_table,
+    **BENCHMARK_TABLES,
+    **TRUST_TABLES,
     "universal": universal_table,
     "edges": edges_table,
     "confidence": confidence_table,

@@ -4,17 +4,21 @@
 
 Prints what it tried and what was lost, and ends with 1 if anything was. What does not fit into its time is left out;
 the figures say how much was tried. Damage is drawn from the seed; the moment of a kill is, too, but not what the
-process was doing then.
+process was doing then. With --add the figures of another run, such as one with another seed, are added to those that
+the file has.
 """
 
 import argparse
+import json
 import os
 import random
 import sys
 import tempfile
 import time
+from collections import Counter
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -40,9 +44,12 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=int, default=number, help=about)
     parser.add_argument("--minutes", type=float, default=20.0, help="time for all campaigns together")
     parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--add", action="store_true", help="to the runs that the file of figures has")
     given = parser.parse_args()
+    before = json.loads(given.json.read_text(encoding="utf-8"))["runs"] if given.add else []
     torch.set_num_threads(1)  # children are forked, and repeat to the bit
     started, rng = time.monotonic(), random.Random(given.seed)
+    about = {**describe_environment(), "seed": given.seed}  # before commands run here, which set another command line
 
     def until(share: float) -> float:
         return started + 60 * given.minutes * share
@@ -64,22 +71,28 @@ def main() -> int:
             tallies[part] = tally
             tally.print(part)
             if given.json:  # as soon as it is known: what ends the campaign leaves the figures so far
-                write_figures(tallies, given.seed, time.monotonic() - started, given.json)
+                parts = {part: tally.as_document() for part, tally in tallies.items() if tally.tried or tally.lost}
+                run = {**about, "seconds": round(time.monotonic() - started), "campaigns": parts}
+                write_json(add_up([*before, run]), given.json)
     num_lost = sum(len(tally.lost) for tally in tallies.values())
     print(f"{sum(tally.tried for tally in tallies.values()):,} faults, {num_lost} lost")
     return 1 if num_lost else 0
 
 
-def write_figures(tallies: dict[str, Tally], seed: int, seconds: float, path: Path) -> None:
-    """Write what was tried and lost, in all, for each kind of fault and in each part."""
-    totals: dict[str, int] = {}
-    for part, tally in tallies.items():
-        kind = part.partition(":")[0]
-        totals[kind] = totals.get(kind, 0) + tally.tried
-    num_lost = sum(len(tally.lost) for tally in tallies.values())
-    figures = {"seed": seed, "seconds": round(seconds), "tried": totals, "lost": num_lost}
-    parts = {part: tally.as_document() for part, tally in tallies.items()}
-    write_json({**describe_environment(), **figures, "campaigns": parts}, path)
+def add_up(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what was tried and lost in all, for each kind of fault and in each part, and the runs themselves."""
+    tried, parts = Counter[str](), dict[str, Counter[str]]()
+    for run in runs:
+        for part, found in run["campaigns"].items():
+            tried[part.partition(":")[0]] += found["tried"]
+            parts.setdefault(part, Counter()).update(tried=found["tried"], lost=found["lost"])
+    num_lost = sum(found["lost"] for found in parts.values())
+    return {
+        "tried": dict(tried),
+        "lost": num_lost,
+        "parts": {part: dict(found) for part, found in parts.items()},
+        "runs": runs,
+    }
 
 
 if __name__ == "__main__":

@@ -1,3 +1,5 @@
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from completions import MISSING, make_predictor
@@ -51,3 +53,14 @@ def test_a_threshold_needs_confidence(tmp_path):
     assert rows(found) == [{"head": "a", "relation": "r", "tail": "b"}]
     with pytest.raises(InputError, match="has no column 'confidence'"):
         rows(found, min_confidence=0.5)
+
+
+def test_columns_of_another_kind_and_names_that_are_no_text_are_named(tmp_path):
+    (tmp_path / "bytes.tsv").write_bytes(b"head\trelation\ttail\t\xff\na\tr\tb\tc\n")
+    with pytest.raises(InputError, match=r"bytes\.tsv: cannot be read"):
+        read_proposals(tmp_path / "bytes.tsv")
+    triple = {"head": ["a"], "relation": ["r"], "tail": ["b"]}
+    for name, value in {"confidence": "very", "tail": ["b", "c"]}.items():
+        pq.write_table(pa.table({**triple, name: [value]}), tmp_path / "other.parquet")
+        with pytest.raises(InputError, match=rf"other\.parquet: column '{name}' cannot be read"):
+            rows(read_proposals(tmp_path / "other.parquet"))

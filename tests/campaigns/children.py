@@ -3,6 +3,7 @@
 A fault that would end the campaign itself, such as a crash inside a library, ends a child.
 """
 
+import io
 import os
 import resource
 import signal
@@ -93,7 +94,11 @@ def run_child(
     """
     process = os.fork()
     if process == 0:
-        os._exit(_in_child(work, output, max_bytes))
+        code = FOREIGN
+        try:
+            code = _in_child(work, output, max_bytes)
+        finally:  # whatever happens: what this process was forked from is not its own to clean up
+            os._exit(code)
     started, is_killed = time.monotonic(), False
     while True:
         ended, status = os.waitpid(process, os.WNOHANG)
@@ -113,8 +118,29 @@ def _in_child(work: Callable[[], None], output: Path, max_bytes: int | None) -> 
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
         if max_bytes is not None:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
+            return _with_little_room(work, descriptor, max_bytes)
+        return _do(work)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def _with_little_room(work: Callable[[], None], descriptor: int, max_bytes: int) -> int:
+    """Do work while no file may grow larger; what is printed goes to memory first, which is no disk."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, most))
+    printed = io.BytesIO()
+    sys.stdout = sys.stderr = io.TextIOWrapper(printed, "utf-8", errors="replace", write_through=True)
+    try:
+        return _do(work)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        os.write(descriptor, printed.getvalue())
+
+
+def _do(work: Callable[[], None]) -> int:
+    try:
         work()
         return 0
     except SystemExit as stop:
@@ -125,9 +151,6 @@ def _in_child(work: Callable[[], None], output: Path, max_bytes: int | None) -> 
     except BaseException:
         traceback.print_exc()
         return FOREIGN
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
 
 
 def last_line(output: Path) -> str:

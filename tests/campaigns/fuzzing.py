@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from campaigns.children import Campaign, Tally, command, last_line, run_child, s
 from campaigns.commands import EXAMPLES
 from campaigns.fetching import published
 from campaigns.interruptions import prepare_graphs
+from campaigns.sources import sources
+from campaigns.targets import Target, file_target
 from damage import EDITS, GRAPH_FILES, mutated
 from downloads import tar, write, zipped
 from tripleshot.answering.examples import read_examples, read_references
@@ -57,29 +59,12 @@ AT_ONCE = 500  # inputs in one child
 SLOW = 20  # a request costs about so many files
 
 
-@dataclass(frozen=True)
-class Target:
-    """What reads an input.
-
-    Attributes:
-        name: for the figures.
-        valid: an input that is read.
-        read: reads another one; raises an error of ours, or none.
-        cost: how much longer than a small file it takes.
-    """
-
-    name: str
-    valid: bytes
-    read: Callable[[bytes], object]
-    cost: int = 1
-
-
 def fuzz_readers(folder: Path, num_inputs: int, first_seed: int, until: float) -> Campaign:
     """Give every reader damaged inputs, fewer where they take longer, and give what came of each."""
     files = folder / "files"
     files.mkdir()
     targets = [*_graph_files(files), *_run_files(folder), *_small_files(files), *_fetched_files(folder)]
-    targets += _requests(folder)
+    targets += [*sources(files), *_requests(folder)]
     unit = num_inputs / sum(1 / target.cost for target in targets)
     for target, _, ends in shares_of(targets, num_inputs, until):
         count = max(1, round(unit / target.cost))
@@ -131,16 +116,8 @@ def _fuzz_some(target: Target, folder: Path, num_inputs: int, drawn_from: int, u
         tally.add("foreign exception", about)
 
 
-def _file(path: Path, valid: bytes, read: Callable[[Path], object], name: str = "", cost: int = 1) -> Target:
-    def read_content(content: bytes) -> None:
-        path.write_bytes(content)
-        read(path)
-
-    return Target(name or path.name, valid, read_content, cost)
-
-
 def _graph_files(folder: Path) -> list[Target]:
-    return [_file(folder / name, content, read_graph) for name, content in GRAPH_FILES.items()]
+    return [file_target(folder / name, content, read_graph) for name, content in GRAPH_FILES.items()]
 
 
 def _run_files(folder: Path) -> list[Target]:
@@ -176,7 +153,7 @@ def _run_files(folder: Path) -> list[Target]:
             finally:
                 path.write_bytes(valid)
 
-        return _file(path, valid, read_then_restore, f"{path.parent.name}/{path.name}", cost=4)
+        return file_target(path, valid, read_then_restore, f"{path.parent.name}/{path.name}", cost=4)
 
     calibration = (UNIVERSAL / "calibration.json").read_bytes()
 
@@ -184,10 +161,10 @@ def _run_files(folder: Path) -> list[Target]:
         return load(run)
 
     return [
-        _file(checkpoint, checkpoint.read_bytes().replace(SEAL, b'"former"'), restore),
+        file_target(checkpoint, checkpoint.read_bytes().replace(SEAL, b'"former"'), restore),
         restored(run / "config.json", lambda path: load_config(run)),
         *(restored(run / name, load_this_run) for name in ("weights.safetensors", "vocabulary.arrow")),
-        _file(folder / "calibration.json", calibration, lambda path: load_calibration(path.parent)),
+        file_target(folder / "calibration.json", calibration, lambda path: load_calibration(path.parent)),
         restored(run / "log.jsonl", read_whole_log),
         *(restored(path, lambda path: load_saved_dataset(path.parent)) for path in sorted((run / "data").iterdir())),
     ]
@@ -196,12 +173,12 @@ def _run_files(folder: Path) -> list[Target]:
 def _small_files(folder: Path) -> list[Target]:
     toml = "\n".join(f"{field.name} = {json.dumps(getattr(tiny(), field.name))}" for field in fields(tiny()))
     return [
-        _file(folder / "settings.toml", toml.encode(), lambda path: read_settings(path, tiny())),
-        _file(folder / "examples.tsv", b"head\ttail\na\tb\nc\td\n", read_examples),
-        _file(folder / "heads.txt", b"a\nb\n\nc\n", read_references),
-        _file(folder / "types.json", b'{"a": "city", "b": ["river", "sea"]}', read_type_mapping),
-        _file(folder / "types.tsv", b"a\tcity\nb\triver\n", read_type_mapping),
-        _file(folder / "page.json", json.dumps(seal_document({"a": [1.5, None]})).encode(), read_document),
+        file_target(folder / "settings.toml", toml.encode(), lambda path: read_settings(path, tiny())),
+        file_target(folder / "examples.tsv", b"head\ttail\na\tb\nc\td\n", read_examples),
+        file_target(folder / "heads.txt", b"a\nb\n\nc\n", read_references),
+        file_target(folder / "types.json", b'{"a": "city", "b": ["river", "sea"]}', read_type_mapping),
+        file_target(folder / "types.tsv", b"a\tcity\nb\triver\n", read_type_mapping),
+        file_target(folder / "page.json", json.dumps(seal_document({"a": [1.5, None]})).encode(), read_document),
         *_files_of_many_answers(folder),
     ]
 
@@ -219,8 +196,8 @@ def _files_of_many_answers(folder: Path) -> list[Target]:
     (answers / Partition.name_of(0)).write_bytes(b"answers")
     manifest.add(Partition(0, 3, hash_file(answers / Partition.name_of(0))))
     return [
-        _file(heads, heads.read_bytes(), read_references),
-        _file(answers / ANSWERS, (answers / ANSWERS).read_bytes(), open_manifest),
+        file_target(heads, heads.read_bytes(), read_references),
+        file_target(answers / ANSWERS, (answers / ANSWERS).read_bytes(), open_manifest),
     ]
 
 
@@ -245,8 +222,11 @@ def _fetched_files(folder: Path) -> list[Target]:
     small = {"path_graph": b"a\tr\tb\n"}
     archives = {"tar": tar(small), "tar.gz": gzip.compress(tar(small)), "zip": zipped(small)}
     return [
-        *(_file(layout / name, content, read_layout, f"layout/{name}", cost=4) for name, content in files.items()),
-        *(_file(folder / f"archive.{kind}", content, unpack_anew) for kind, content in archives.items()),
+        *(
+            file_target(layout / name, content, read_layout, f"layout/{name}", cost=4)
+            for name, content in files.items()
+        ),
+        *(file_target(folder / f"archive.{kind}", content, unpack_anew) for kind, content in archives.items()),
     ]
 
 
@@ -257,6 +237,7 @@ def _requests(folder: Path) -> list[Target]:
     bodies = {
         "/answer": {"examples": examples, "heads": ["person:9"], "top": 3},
         "/explain": {"examples": examples, "head": "person:9", "tail": "city:3", "asked": "head"},
+        "/complete": {"relation": "r3", "heads": ["person:9", "person:8"], "skip": 0, "limit": 2, "top": 2},
     }
 
     @cache

@@ -183,6 +183,7 @@ def test_a_wrong_split_or_candidate_mode_is_named(tiny):
 def test_the_head_and_its_known_tails_are_not_ranked():
     support = np.array([[1, 5], [2, 6]])
     assert exclude_known(support, 1, np.arange(8)).tolist() == [0, 2, 3, 4, 6, 7]
+    assert exclude_known(support, 3, np.array([5, 3, 4, 5])).tolist() == [4, 5]
 
 
 def test_the_whole_has_the_triples_of_all_tasks_and_what_is_known_beside(tiny):

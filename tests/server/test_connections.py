@@ -98,6 +98,18 @@ def test_a_burst_of_silent_connections_cuts_off_nobody_between_two_requests(pred
         assert is_healthy(address)
 
 
+def test_a_burst_of_silent_connections_cuts_off_nobody_who_has_just_asked(predictor):
+    with serving_from_here(predictor, Limits(max_per_address=20)) as server, ExitStack() as stack:
+        address, may_go_on = address_of(server), threading.Event()
+        server.servers[0].get_loop().call_soon_threadsafe(may_go_on.wait, PATIENCE)  # the server is busy
+        client = stack.enter_context(connect(address))
+        client.sendall(HEALTH)
+        for _ in range(50):
+            stack.enter_context(connect(address))
+        may_go_on.set()
+        assert client.recv(1000).startswith(b"HTTP/1.1 200")
+
+
 def test_a_crowd_from_one_address_takes_no_place_of_another(predictor):
     with serving(predictor, Limits(max_connections=40, max_per_address=20)) as address, ExitStack() as stack:
         other = stack.enter_context(connect(address, "127.0.0.2"))

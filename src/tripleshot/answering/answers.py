@@ -132,7 +132,7 @@ def as_batch(
     given = pa.array(np.repeat(np.array(asked, dtype=np.int64), counts))
     found = pa.array(np.concatenate([np.empty(0, np.int64), *(ranked.tails for ranked in rankings)]).astype(np.int64))
     heads, tails = (given, found) if side == "head" else (found, given)
-    names, labels = graph.entities.names, _labels(graph.entities)
+    names = graph.entities.names
     ranks = [np.empty(0, np.int32), *(np.arange(1, count + 1, dtype=np.int32) for count in counts)]
     scores = [np.empty(0), *(ranked.scores for ranked in rankings)]
     unknown = (
@@ -141,11 +141,11 @@ def as_batch(
     columns = {
         **({"head_id": heads} if ids else {}),
         "head": names.take(heads),
-        "head_label": labels.take(heads),
+        "head_label": _labels(graph.entities, heads),
         "rank": pa.array(np.concatenate(ranks)),
         **({"tail_id": tails} if ids else {}),
         "tail": names.take(tails),
-        "tail_label": labels.take(tails),
+        "tail_label": _labels(graph.entities, tails),
         "score": pa.array(np.concatenate(scores).astype(np.float64)),
         "confidence": pa.array(np.concatenate([np.empty(0), *unknown]), from_pandas=True),
         "is_known": pa.array(np.concatenate([np.empty(0, np.bool_), *(ranked.is_known for ranked in rankings)])),
@@ -172,6 +172,7 @@ def write_answers(batches: Iterable[pa.RecordBatch], path: Path, progress: Calla
     write_batches(counted(), path)
 
 
-def _labels(entities: Vocabulary) -> pa.LargeStringArray:
-    """Return what to show for each entity."""
-    return entities.names if entities.labels is None else pc.coalesce(entities.labels, entities.names)
+def _labels(entities: Vocabulary, ids: pa.Array) -> pa.LargeStringArray:
+    """Return what to show for some entities."""
+    names = entities.names.take(ids)
+    return names if entities.labels is None else pc.coalesce(entities.labels.take(ids), names)

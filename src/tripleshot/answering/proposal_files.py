@@ -42,13 +42,18 @@ class ProposalFile:
         """
         for batch in self.open():
             columns = {name: batch.column(name) for name in ProposedTriple._fields if name in batch.schema.names}
-            columns = {name: column.cast(KINDS.get(name, pa.large_string())) for name, column in columns.items()}
-            rows = pa.RecordBatch.from_pydict(columns)
+            rows = pa.RecordBatch.from_pydict({name: self._cast(name, column) for name, column in columns.items()})
             if "decision" in columns:
                 rows = rows.filter(pc.fill_null(pc.equal(rows.column("decision"), ACCEPTED), False))
             if min_confidence:
                 rows = _confident(rows, min_confidence, self.path)
             yield rows
+
+    def _cast(self, name: str, column: pa.Array) -> pa.Array:
+        try:
+            return column.cast(KINDS.get(name, pa.large_string()))
+        except pa.ArrowException as error:
+            raise InputError(f"{self.path}: column {name!r} cannot be read: {error}") from None
 
 
 def read_proposals(source: str | Path) -> ProposalFile:
@@ -66,7 +71,6 @@ def read_proposals(source: str | Path) -> ProposalFile:
         return _read_parquet(path)
     if path.suffix in DELIMITERS:
         table = _read_table(path)
-        _check_columns(path, table.column_names)
         return ProposalFile(path, Provenance(), lambda: iter(table.to_batches() or [_empty(table.schema)]))
     raise InputError(f"{path}: proposals are a folder of `complete`, or a .parquet, .tsv or .csv file")
 
@@ -87,9 +91,9 @@ def _read_folder(folder: Path) -> ProposalFile:
 def _read_parquet(path: Path) -> ProposalFile:
     try:
         schema = pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
+        _check_columns(path, schema.names)
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
-    _check_columns(path, schema.names)
     provenance = Provenance()
     if METADATA in (schema.metadata or {}):
         try:
@@ -123,8 +127,10 @@ def _read_table(path: Path) -> pa.Table:
     )
     reading = pacsv.ConvertOptions(column_types=dict.fromkeys((*TRIPLE, "decision"), pa.large_string()) | KINDS)
     try:
-        return pacsv.read_csv(path, parse_options=parsing, convert_options=reading)
-    except (OSError, pa.ArrowException) as error:
+        table = pacsv.read_csv(path, parse_options=parsing, convert_options=reading)
+        _check_columns(path, table.column_names)  # names may be anything but text
+        return table
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
 
 

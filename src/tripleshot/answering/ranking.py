@@ -133,7 +133,8 @@ def rank_in_slices(
         raise InputError(f"k: expected one answer or more, found {k}")
     unknown = exclude_known(support if known is None else known, head, pool)
     said = _answers_in(pool, support, head)
-    rivals = said[:0] if known is None else np.setdiff1d(_answers_in(pool, known, head), said)
+    rivals = said[:0] if known is None else _answers_in(pool, known, head)
+    rivals = np.setdiff1d(rivals, said) if len(rivals) else rivals
     tails, num_unknown = np.concatenate([unknown, rivals, said]), len(unknown)
     num_rivals, num_ranked = num_unknown + len(rivals), len(tails) if include_known else num_unknown
     size = slice_size or max(len(tails), 1)
@@ -154,7 +155,10 @@ def rank_in_slices(
 
 def _answers_in(pool: IntArray, pairs: IntArray, head: int) -> IntArray:
     """Return, sorted, the tails of a head in pairs, shape (n, 2), that are candidates."""
-    found = np.unique(pairs[pairs[:, 0] == head, 1])
+    found = pairs[pairs[:, 0] == head, 1]
+    if not len(found):
+        return found
+    found = np.unique(found)
     return found[np.isin(found, pool)]
 
 

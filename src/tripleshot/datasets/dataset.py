@@ -252,7 +252,11 @@ def candidates_like(graph: KnowledgeGraph, tails: IntArray, hidden: int = -1) ->
 def exclude_known(support: IntArray, head: int, candidates: IntArray) -> IntArray:
     """Return, sorted, the candidates to rank for a head: neither the head itself nor its tails in the support."""
     known = support[support[:, 0] == head, 1]
-    return np.setdiff1d(candidates, np.append(known, head))
+    if len(known):
+        return np.setdiff1d(candidates, np.append(known, head))
+    is_sorted = bool((candidates[:-1] < candidates[1:]).all())
+    candidates = candidates if is_sorted else np.unique(candidates)
+    return candidates[candidates != head]  # most heads: nothing is known of them, and set operations take longer
 
 
 def _tails_of_same_relations(graph: KnowledgeGraph, tails: npt.NDArray[np.int32], hidden: int) -> npt.NDArray[np.int32]:

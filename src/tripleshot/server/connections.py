@@ -6,6 +6,7 @@ thousand silent ones keep nobody out.
 """
 
 import asyncio
+import selectors
 from typing import Any
 
 from prometheus_client import Counter
@@ -42,6 +43,13 @@ class Connection(H11Protocol):
     def waits_for_client(self) -> bool:
         """Whether it is the client's turn: to ask, or to send the rest of a request."""
         return self.is_between_requests or self.cycle.more_body
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether something has arrived that the server has not read yet."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.transport.get_extra_info("socket").fileno(), selectors.EVENT_READ)
+            return bool(selector.select(0))
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, if there is room or somebody can make it."""
@@ -84,7 +92,8 @@ class Connection(H11Protocol):
     def _make_room(self) -> None:
         """Drop the connection that has waited longest for its client, or this one if all are being answered.
 
-        Those that have never asked anything go first: a burst of silent ones cuts off nobody between two requests.
+        Those that have never asked anything go first: a burst of silent ones cuts off nobody between two requests. Nor
+        does it cut off who has just asked: in a burst all are accepted before the first of them is read.
         """
         everyone = [other for other in self.connections if isinstance(other, Connection)]
         neighbors = [other for other in everyone if other.client and self.client and other.client[0] == self.client[0]]
@@ -92,5 +101,6 @@ class Connection(H11Protocol):
         for group, limit in ((neighbors, limits.max_per_address), (everyone, limits.max_connections)):
             if len(group) > limit:
                 waiting = [other for other in group if other.waits_for_client and other is not self]
-                min(waiting, key=lambda other: (other.was_answered, other.since), default=self).drop("room")
+                waiting.sort(key=lambda other: (other.was_answered, other.since))
+                next((other for other in waiting if not other.is_unread), self).drop("room")
                 return

@@ -46,7 +46,7 @@ def run_on_cluster(
         running: dict[Any, Any] = {}
         while True:
             limit = num_workers or WAITING_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1)))
-            running |= {do.remote(key, work, piece): piece for piece in islice(remaining, limit - len(running))}
+            running |= {do.remote(key, work, piece): piece for piece in islice(remaining, max(limit - len(running), 0))}
             if not running:
                 return
             done, _ = ray.wait([*running], timeout=RECHECK_SECONDS)

@@ -121,6 +121,8 @@ class FeatureTable:
         """Take all features, those of names only with text."""
         self.features = tuple(feature for feature in FEATURES if text or feature.group != TEXT)
         self.groups = tuple(dict.fromkeys(feature.group for feature in self.features if feature.group != QUERY))
+        self._factors = list(dict.fromkeys(feature.factor for feature in self.features))
+        self._factor_of = np.array([self._factors.index(feature.factor) for feature in self.features])
 
     def __len__(self) -> int:
         """Return the number of features."""
@@ -140,7 +142,10 @@ class FeatureTable:
     def factors(self, evidence: AskedEvidence) -> npt.NDArray[np.float32]:
         """Return what each feature is multiplied by for each head: shape (h, len(self))."""
         found = evidence.query_quantities()
-        return np.stack([found[feature.factor] for feature in self.features], axis=1).astype(np.float32)
+        values = np.empty((len(evidence.asked.heads), len(self._factors)), np.float32)
+        for place, name in enumerate(self._factors):
+            values[:, place] = found[name]
+        return values.take(self._factor_of, axis=1)  # contiguous, as the kernel reads it
 
     def compute(self, evidence: AskedEvidence) -> npt.NDArray[np.float32]:
         """Return the features of n pairs, shape (n, len(self))."""

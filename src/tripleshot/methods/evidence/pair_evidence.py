@@ -198,10 +198,10 @@ class AskedEvidence:
             "name_by_similarity": (to_heads * to_tails).max(axis=0, initial=0),
         }
 
-    def query_quantities(self) -> dict[str, Floats]:
-        """Return what is the same for all tails of a head, by name, shape (h,) each."""
+    def query_quantities(self) -> dict[str, Floats | Booleans | float]:
+        """Return what is the same for all tails of a head, by name: shape (h,), or one number for every head."""
         heads, support, examples = self.asked.heads, self.examples.support, self.examples
-        found = {
+        return {
             "linked_share": examples.linked_share,
             "is_unlinked": float(examples.linked_share == 0),
             "common_share": examples.common_share,
@@ -213,4 +213,3 @@ class AskedEvidence:
             "log_head_degree": np.log1p(self.head_likeness.degrees),
             "always": 1.0,
         }
-        return {name: np.broadcast_to(np.asarray(values, np.float64), heads.shape) for name, values in found.items()}

@@ -15,20 +15,18 @@ import numpy.typing as npt
 
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.episodes import Episode
-from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
+from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence.features import Feature, FeatureTable
 from tripleshot.methods.evidence.native.episodes import PinnedEpisodes
+from tripleshot.methods.evidence.native.examples import PinnedExamples, ends_of, number_of, pin_hidden, pin_rules
 from tripleshot.methods.evidence.native.structures import (
     EvidenceStructure,
     FeaturesStructure,
     GraphStructure,
-    HiddenStructure,
     Pinned,
-    RulesStructure,
-    SupportStructure,
     library,
     run_in_parts,
 )
@@ -83,6 +81,7 @@ class EvidenceKernel:
         )
         self._relation_rarity = np.ascontiguousarray(relation_rarity, np.float64)
         self._prepared: weakref.WeakKeyDictionary[FeatureTable, Pinned] = weakref.WeakKeyDictionary()
+        self._pinned: weakref.WeakKeyDictionary[Examples, PinnedExamples] = weakref.WeakKeyDictionary()
         self._free: list[int] = []
         self._lock = threading.Lock()
         weakref.finalize(self, _free_all, library, self._free)
@@ -91,14 +90,14 @@ class EvidenceKernel:
         """Measure what joins heads to tails; the result does not depend on the number of threads."""
         found = np.zeros((len(Joins.__dataclass_fields__), len(asked.tails)))
         heads, offsets, tails = (_whole(part) for part in (asked.heads, asked.offsets, asked.tails))
-        rules, hidden = self._rules(examples.rules.path_types, examples.rules.weights), self._hidden(examples.hidden)
-        evidence = EvidenceStructure.of(found)
+        pinned, evidence = self._pin(examples), EvidenceStructure.of(found)
 
         def measure(first: int, last: int) -> None:
             with self._scratch() as scratch:
                 failed = self._library.measure_pairs(
-                    *(self._graph.address, scratch, hidden.address, rules.address, examples.link_shares.ctypes.data),
-                    *(self._relation_rarity.ctypes.data, last - first, heads.ctypes.data + 8 * first),
+                    *(self._graph.address, scratch, pinned.hidden.address, pinned.rules.address),
+                    *(examples.link_shares.ctypes.data, self._relation_rarity.ctypes.data, last - first),
+                    heads.ctypes.data + 8 * first,
                     *(offsets.ctypes.data + 8 * first, tails.ctypes.data, evidence),
                 )
                 _check(failed)
@@ -108,7 +107,7 @@ class EvidenceKernel:
 
     def episode_features(self, table: FeatureTable, episodes: Sequence[Episode], num_threads: int = 1) -> Weights:
         """Return what `EvidenceIndex.episode_features` returns; the number of threads changes nothing."""
-        pinned = PinnedEpisodes(episodes, [self._ends(episode.hidden) for episode in episodes], len(table))
+        pinned = PinnedEpisodes(episodes, [ends_of(self.graph, episode.hidden) for episode in episodes], len(table))
         features = self._prepare_table(table)
 
         def write(first: int, last: int) -> None:
@@ -130,7 +129,7 @@ class EvidenceKernel:
         while True:
             owners, path_types = np.empty((2, capacity), np.int64)
             count = self._library.join_pairs(
-                *(self._graph.address, _number_of(hidden), len(heads), heads.ctypes.data, tails.ctypes.data),
+                *(self._graph.address, number_of(hidden), len(heads), heads.ctypes.data, tails.ctypes.data),
                 *(capacity, owners.ctypes.data, path_types.ctypes.data, has_common.ctypes.data),
             )
             if count <= capacity:
@@ -139,7 +138,11 @@ class EvidenceKernel:
 
     def count_reached(self, path_types: Integers, heads: IntArray) -> Integers:
         """Return how many entities each path type leads to from the heads, each head's counted by itself."""
-        rules, heads, counts = self._rules(path_types), _whole(heads), np.zeros(len(path_types), np.int64)
+        rules, heads, counts = (
+            pin_rules(self._path_types, path_types),
+            _whole(heads),
+            np.zeros(len(path_types), np.int64),
+        )
         with self._scratch() as scratch:
             failed = self._library.count_reached(
                 self._graph.address, scratch, rules.address, len(heads), heads.ctypes.data, counts.ctypes.data
@@ -151,13 +154,13 @@ class EvidenceKernel:
         """Return the relations of entities, as `RelationProfiles` weighs them: shape (2 * num_relations, n)."""
         entities, profiles = _whole(entities), np.zeros((2 * self.graph.num_relations, len(entities)))
         self._library.read_profiles(
-            self._graph.address, _number_of(hidden), len(entities), entities.ctypes.data, profiles.ctypes.data
+            self._graph.address, number_of(hidden), len(entities), entities.ctypes.data, profiles.ctypes.data
         )
         return profiles
 
     def measure_likeness(self, hidden: HiddenEdges, entities: IntArray, others: Integers, profiles: Floats) -> Likeness:
         """Compare entities with others by relations, whose profiles are given, and by neighbors."""
-        entities, others, unseen = _whole(entities), _whole(others), self._hidden(hidden)
+        entities, others, unseen = _whole(entities), _whole(others), pin_hidden(self.graph, hidden)
         degrees, (similarity, shared) = np.empty(len(entities), np.int64), np.zeros((2, len(others), len(entities)))
         with self._scratch() as scratch:
             failed = self._library.compare(
@@ -172,7 +175,8 @@ class EvidenceKernel:
         """Return what `FeatureTable.compute` returns; names are not looked at."""
         asked, heads, like = evidence.asked, evidence.head_likeness, evidence.tail_likeness
         features = self._prepare_table(table)
-        support, factors, tails, rows = _support(evidence.examples), table.factors(evidence), asked.tails, asked.rows
+        support, factors = self._pin(evidence.examples).support, table.factors(evidence)
+        tails, rows = asked.tails, asked.rows
         out = np.empty((len(tails), len(table)), np.float32)
         self._library.write_features(
             *(features.address, support.address, len(asked.heads), factors.ctypes.data, heads.similarity.ctypes.data),
@@ -211,7 +215,7 @@ class EvidenceKernel:
             weights: shape (number of features, width), of the first layer.
             out: shape (width,), the second layer.
         """
-        scores, support = np.empty(len(rows), np.float32), _support(examples)
+        scores, support = np.empty(len(rows), np.float32), self._pin(examples).support
         failed = self._library.score_tails(
             *(features.address, support.address, factors.ctypes.data, head.similarity.ctypes.data),
             *(head.shared.ctypes.data, len(tails), tails.ctypes.data, EvidenceStructure.of(joins.block), len(out)),
@@ -241,19 +245,10 @@ class EvidenceKernel:
             self._prepared[table] = self.prepare(table.features)
         return self._prepared[table]
 
-    def _rules(self, path_types: Integers, weights: Floats | None = None) -> Pinned:
-        first, second = np.divmod(path_types, self._path_types.base)
-        weights = np.zeros(len(path_types)) if weights is None else weights
-        return Pinned(RulesStructure, count=len(path_types), first=first, second=second - 1, weights=weights)
-
-    def _hidden(self, hidden: HiddenEdges) -> Pinned:
-        ends = self._ends(hidden)
-        return Pinned(HiddenStructure, relation=_number_of(hidden), num_ends=len(ends), ends=ends)
-
-    def _ends(self, hidden: HiddenEdges) -> npt.NDArray[np.int32]:
-        """Return the ends of hidden edges."""
-        number = _number_of(hidden)
-        return self.graph.ends_of(number) if number >= 0 else np.empty(0, np.int32)
+    def _pin(self, examples: Examples) -> PinnedExamples:
+        if examples not in self._pinned:
+            self._pinned[examples] = PinnedExamples.of(examples, self.graph, self._path_types)
+        return self._pinned[examples]
 
     @contextmanager
     def _scratch(self) -> Iterator[int]:
@@ -273,15 +268,6 @@ def find_kernel(
     """Return the kernel for a graph, or None where it is not wanted or cannot be compiled."""
     found = library() if is_wanted() and graph.num_relations else None
     return None if found is None else EvidenceKernel(found, graph, pairs, profiles, relation_rarity)
-
-
-def _support(examples: Examples) -> Pinned:
-    heads, tails = examples.support.T
-    return Pinned(SupportStructure, count=len(heads), heads=heads, tails=tails)
-
-
-def _number_of(hidden: HiddenEdges) -> int:
-    return NO_RELATION if hidden.relation is None else hidden.relation
 
 
 def _whole(array: IntArray) -> Integers:

@@ -114,7 +114,8 @@ class EvidenceStructure(ctypes.Structure):
     @classmethod
     def of(cls, block: npt.NDArray[np.float64]) -> Self:
         """Point to the rows of a matrix, shape (7, n)."""
-        return cls(*(block.ctypes.data + row * block.strides[0] for row in range(len(block))))
+        start, step = block.ctypes.data, block.strides[0]
+        return cls(*(start + row * step for row in range(len(block))))
 
 
 class Pinned:
