@@ -67,13 +67,13 @@ def workers_line() -> str:
 def distributed_table() -> str:
     """Return what two processes save in training."""
     lines = [
-        "| method | steps | steps/s, one process | two | times | validation, one | two | difference |",
+        "| method | steps | steps/s, one process | two | times | valid MRR, one | two | difference |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for method, found in benchmark("distributed")["methods"].items():
         one, two = found["figures"].values()
         steps = f"{one['steps_per_second']:,.1f} | {two['steps_per_second']:,.1f} | {found['speed_up']:.2f}"
-        validation = f"{one['validation_seconds']:,.1f} s | {two['validation_seconds']:,.1f} s"
+        validation = f"{one['valid_mrr']:.4f} | {two['valid_mrr']:.4f}"
         lines.append(f"| `{method}` | {found['steps']:,} | {steps} | {validation} | {found['difference']:.0e} |")
     return "\n".join(lines)
 
