@@ -20,7 +20,7 @@ import numpy as np
 from tripleshot.arrays import FloatArray, hash_arrays
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import Episode, EpisodeSampler
-from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
+from tripleshot.datasets.own_relations import MAX_RELATIONS, MIN_RELATIONS, sample_relations
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.native.network import learn
@@ -35,7 +35,8 @@ Learning = Callable[[Array, Layers, Array], tuple[float, Layers]]
 SEED = 0
 USUAL_STEPS, MAX_STEPS = 150, 400
 MAX_PER_RELATION, MIN_PER_RELATION = 10, 1.5  # steps: few relations say little, and many take longer to be heard
-MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be
+MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be, unless the fit itself is longer
+SHARE_OF_HALVES = 1 / 3  # of the steps of the fit: scores grow with them, and so does what they say
 EPISODES, QUERIES, NEGATIVES = 8, 8, 128  # of a step, of an episode, of a query
 NUM_PAIRS = MAX_STEPS * EPISODES * QUERIES * (1 + NEGATIVES)  # looked at: what a fit costs, on a graph of any size
 SAMPLED = 8  # steps whose features say what is usual on the graph
@@ -151,8 +152,9 @@ class FittedHalves:
         with self._lock:
             if half not in self._found:
                 names = self.dataset.graph.relations.names.to_pylist()[half::2]
-                given = (self.start, self.index, self.table, self.dataset, names)
-                found = fit_to_own_relations(*given, max_steps=MAX_STEPS_OF_HALVES)
+                num_relations = min(self.dataset.graph.num_relations, MAX_RELATIONS + len(self.dataset.train))
+                steps = max(MAX_STEPS_OF_HALVES, int(SHARE_OF_HALVES * count_steps(num_relations)))
+                found = fit_to_own_relations(self.start, self.index, self.table, self.dataset, names, max_steps=steps)
                 self._found[half] = None if found is self.start else found
             return self._found[half]
 
