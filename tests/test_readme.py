@@ -46,7 +46,7 @@ def test_a_result_says_where_it_comes_from(path):
 def test_results_are_few_and_small_files_that_the_readme_beside_them_explains():
     files = [path for path in RESULTS.rglob("*") if path.is_file() and path.suffix in (".json", ".jsonl")]
     assert len(files) <= 25
-    assert sum(path.stat().st_size for path in files) < 1_500_000
+    assert sum(path.stat().st_size for path in files) < 1_600_000
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
     for path in files:
         name = path.relative_to(RESULTS).as_posix()
