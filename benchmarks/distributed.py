@@ -61,7 +61,7 @@ def train(method: str, num_processes: int, data: str, steps: int, queries: int, 
     seconds = max(row["seconds"] for row in rows)
     validated = [row["valid_mrr"] for row in rows if "valid_mrr" in row]
     checkpoint = load_file(folder / "checkpoint.safetensors")
-    weights = {name: value for name, value in checkpoint.items() if name.startswith("module.")}
+    weights = {n: value for n, value in checkpoint.items() if n.startswith("module.") and value.dtype.kind == "f"}
     return {
         "steps_per_second": steps / max(seconds, 1e-9),
         "validation_seconds": _validation_seconds(folder),

@@ -74,7 +74,7 @@ def test_results_are_means_over_draws_of_the_examples_the_first_of_which_is_as_p
     for name, words in {"one": (), "three": ("--draws", 3), "shared": ("--draws", 3, "--workers", 2)}.items():
         code, out, err = run(*asked, *words, "--json", tmp_path / f"{name}.json")
         assert (code, err) == (0, "")
-        assert ("as published" in out) == (name != "one")
+        assert ("by draw of the examples" in out) == (name != "one")
         documents[name] = json.loads((tmp_path / f"{name}.json").read_text())
     drawn = documents["three"]
     assert drawn["micro"] == drawn["micro_by_draw"][0] == documents["one"]["micro"]
