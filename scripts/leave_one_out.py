@@ -71,7 +71,7 @@ def main(
     seeds
         How often each training is done; one on everything, whose weights are shipped, once.
     draws
-        How often the examples of each relation are drawn; what the others are, a result hardly depends on.
+        How often the examples of each relation are drawn; the first draw has those as published.
     measured
         Datasets to rank the test queries of in place of those of the same name in GRAPHS, which hold more tasks out.
     both_ways
