@@ -74,11 +74,21 @@ def test_a_network_that_was_restored_can_be_changed(tiny):
     np.testing.assert_allclose(restored.score(*question), 2 * before, rtol=1e-5)
 
 
-def test_weights_of_another_width_are_refused(tiny):
-    narrow = EvidenceNet(EvidenceNetSettings(hidden_width=3))
+def test_a_network_is_as_wide_as_its_weights(tiny):
+    narrow, question = EvidenceNet(EvidenceNetSettings(hidden_width=3)), (tiny.test[0].support(3), 0, np.arange(9))
     narrow.prepare(tiny, 3)
-    with pytest.raises(InputError, match=r"a run: belongs to another configuration: hidden.bias is \(3,\), not"):
-        EvidenceNet().restore(tiny, TrainedWeights.of(narrow.state(), None, "a run"))
+    restored = EvidenceNet()
+    restored.restore(tiny, TrainedWeights.of(narrow.state(), None, "a run"))
+    np.testing.assert_array_equal(restored.score(*question), narrow.score(*question))
+    assert restored.module.hidden.out_features == 3
+
+
+def test_weights_that_do_not_fit_together_are_refused(tiny):
+    method = EvidenceNet()
+    method.prepare(tiny, 3)
+    broken = {**method.state(), "out.weight": np.zeros((1, 3), np.float32)}
+    with pytest.raises(InputError, match=r"a run: belongs to another configuration: out.weight is \(1, 3\), not"):
+        EvidenceNet().restore(tiny, TrainedWeights.of(broken, None, "a run"))
 
 
 def test_the_number_of_pairs_at_once_does_not_matter(tiny, monkeypatch):

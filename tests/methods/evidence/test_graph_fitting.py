@@ -106,7 +106,7 @@ def test_a_relation_is_asked_about_by_weights_that_were_not_fitted_to_it(relatio
     half = dataset.graph.relations.names.to_pylist()[number % 2 :: 2]
     index, table, start = EvidenceIndex(dataset.graph), FeatureTable(), untrained(dataset)
     state = universal_weights().arrays
-    weights = NetworkWeights.of(state, len(state["hidden.bias"]), np.zeros(len(table), bool), "the start")
+    weights = NetworkWeights.of(state, np.zeros(len(table), bool), "the start")
     other = fit_to_own_relations(weights, index, table, dataset, half, max_steps=MAX_STEPS_OF_HALVES)
     start.fit_to_graph()
     apart = untrained(dataset)
@@ -125,7 +125,7 @@ def test_weights_that_were_replaced_since_the_fit_are_those_that_are_asked():
 
 def fitted(dataset, index, max_steps):
     table, start = FeatureTable(), universal_weights().arrays
-    network = NetworkWeights.of(start, len(start["hidden.bias"]), np.zeros(len(table), bool), "the start")
+    network = NetworkWeights.of(start, np.zeros(len(table), bool), "the start")
     return network, fit_to_own_relations(network, index, table, dataset, max_steps=max_steps)
 
 
@@ -136,6 +136,16 @@ def test_arrays_alone_lead_to_the_same_weights():
     _, other = fitted(dataset, plain, max_steps=30)
     assert np.abs(one.values - start.values).max() > 0.01
     np.testing.assert_allclose(one.values, other.values, atol=0.01)
+
+
+def test_relations_enough_also_teach_a_network_that_starts_from_nothing():
+    triples = [(f"p{n}", f"relation {step}", f"p{(n + step) % 40}") for step in range(1, 20) for n in range(40)]
+    few, many = kin(), FewShotDataset("kin", ts.read_graph(triples), (), (), ())
+    widths = [len(fitted(dataset, EvidenceIndex(dataset.graph), max_steps=15)[1].out) for dataset in (few, many)]
+    assert widths == [universal_settings().hidden_width, 2 * universal_settings().hidden_width]
+    network = untrained(many)
+    network.fit_to_graph()
+    assert first_answers(network) == 1.0
 
 
 @pytest.mark.parametrize("num_relations", [0, 1, 4])

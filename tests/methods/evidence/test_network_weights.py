@@ -17,7 +17,7 @@ def make_networks(left_out=(), follows_trust=False):
     ignored = np.isin(np.arange(NUM_FEATURES), left_out)
     module = FeatureScorer(NUM_FEATURES, WIDTH, torch.from_numpy(ignored), follows_trust)
     module.standardize(3 * torch.randn(50, NUM_FEATURES) + 1)
-    return module, NetworkWeights.of(arrays_of(module), WIDTH, ignored, "a run")
+    return module, NetworkWeights.of(arrays_of(module), ignored, "a run")
 
 
 def arrays_of(module):
@@ -85,7 +85,7 @@ def test_weights_of_another_network_are_refused(change, reason):
     module, network = make_networks()
     changed = {name: array for name, array in (arrays_of(module) | change).items() if array is not None}
     with pytest.raises(InputError) as refused:
-        NetworkWeights.of(changed, WIDTH, network.left_out, "a run")
+        NetworkWeights.of(changed, network.left_out, "a run")
     assert str(refused.value) == f"a run: belongs to another configuration: {reason}"
 
 
@@ -96,7 +96,7 @@ def trusting_networks(left_out=()):
         for weights in (module.trusted, module.trusting):
             assert weights is not None
             weights.normal_()
-    return module, NetworkWeights.of(arrays_of(module), WIDTH, np.isin(np.arange(NUM_FEATURES), left_out), "a run")
+    return module, NetworkWeights.of(arrays_of(module), np.isin(np.arange(NUM_FEATURES), left_out), "a run")
 
 
 @pytest.mark.parametrize("left_out", [(), (1, 4)])
@@ -121,7 +121,26 @@ def test_other_units_change_no_score_of_a_relation_that_trusts(left_out):
 def test_weights_without_trust_follow_none():
     module, network = make_networks()
     assert not any(name.startswith("trust") for name in arrays_of(module))
-    older = NetworkWeights.of(arrays_of(module), WIDTH, network.left_out, "a run without trust")
+    older = NetworkWeights.of(arrays_of(module), network.left_out, "a run without trust")
     features = np.random.default_rng(0).normal(size=(20, NUM_FEATURES)).astype(np.float32)
     for trust in (np.zeros(NUM_FEATURES, np.float32), np.ones(NUM_FEATURES, np.float32)):
         np.testing.assert_array_equal(older.for_relation(trust).score(features), network.score(features))
+
+
+def test_the_scores_of_joined_networks_are_means():
+    _, network = make_networks()
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(20, NUM_FEATURES)).astype(np.float32)
+    other = network.untrained(rng)
+    expected = (network.score(features) + other.score(features)) / 2
+    np.testing.assert_allclose(network.joined(other).score(features), expected, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(network.score(features), other.score(features), atol=1e-2)
+
+
+def test_columns_are_the_whole_network():
+    _, network = make_networks()
+    wide = network.joined(network.untrained(np.random.default_rng(0)))
+    assert all(column.ndim == 1 for column in wide.columns.values())
+    again = network.with_columns(wide.columns).state()
+    for name, array in wide.state().items():
+        np.testing.assert_array_equal(again[name], array)

@@ -74,9 +74,11 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
         torch.manual_seed(self.settings.seed)
         settings, left_out = self.settings, torch.from_numpy(self._left_out)
-        module = FeatureScorer(len(self.table), settings.hidden_width, left_out, settings.trust)
-        if self._trained is not None:
-            TrainedWeights.of(self._network().state(), None, self._trained.source).load_into(module, only_own=True)
+        trained = None if self._trained is None else self._network()
+        width = settings.hidden_width if trained is None else len(trained.out)
+        module = FeatureScorer(len(self.table), width, left_out, settings.trust)
+        if trained is not None and self._trained is not None:
+            TrainedWeights.of(trained.state(), None, self._trained.source).load_into(module, only_own=True)
         return module.to(self.device)
 
     @property
@@ -189,7 +191,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
     def _network(self) -> NetworkWeights:
         """Return the weights as they are now, as arrays."""
         weights = self._trained or TrainedWeights.of(self.state(), None, "the network")
-        return NetworkWeights.of(weights.arrays, self.settings.hidden_width, self._left_out, weights.source)
+        return NetworkWeights.of(weights.arrays, self._left_out, weights.source)
 
     def _score_on_device(self, features: npt.NDArray[np.float32], trust: npt.NDArray[np.float32]) -> FloatArray:
         import torch
@@ -230,11 +232,10 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
         def fit() -> list[dict[str, npt.NDArray]]:
             fitted = fit_to_own_relations(start, self.index, self.table, self.dataset)
-            return [{"mean": fitted.mean, "deviation": fitted.deviation, "values": fitted.values}]
+            return [fitted.columns]
 
         found = keep(lambda: hash_arrays(self.fingerprint(), fitting_code()), "fitted-weights", NUM_PAIRS, fit)
-        usual = (np.array(found[name]) for name in ("mean", "deviation"))  # to be written to, if somebody trains
-        fitted = start.in_units(*usual).with_values(found["values"])
+        fitted = start.with_columns({name: np.array(found[name]) for name in start.columns})  # training writes to them
         self._trained, self._module = TrainedWeights.of(fitted.state(), None, "the fitted weights"), None
         self._halves = FittedHalves(self._trained, start, self.index, self.table, self.dataset)
         self.clear_cache()

@@ -6,12 +6,15 @@ edges hidden, and the weights follow for a few steps from where they are. A step
 graph makes it: features that hardly differ elsewhere may be what counts here. A graph with few relations says little,
 so there are fewer steps, and none where there are hardly any; one with hundreds has more to say, and gets more. What is
 drawn depends on the graph and the seed alone, and so do the weights.
+
+Where there are relations enough, a second network that starts from nothing learns from the same episodes, and scores
+are the means of both: what other graphs have taught stands in the way where this one is unlike them.
 """
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, partial, reduce
 from pathlib import Path
 from threading import Lock
 
@@ -35,6 +38,7 @@ Learning = Callable[[Array, Layers, Array], tuple[float, Layers]]
 SEED = 0
 USUAL_STEPS, MAX_STEPS = 150, 400
 MAX_PER_RELATION, MIN_PER_RELATION = 10, 1.5  # steps: few relations say little, and many take longer to be heard
+ENOUGH_RELATIONS = USUAL_STEPS // MAX_PER_RELATION  # to learn from them alone
 MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be, unless the fit itself is longer
 SHARE_OF_HALVES = 1 / 3  # of the steps of the fit: scores grow with them, and so does what they say
 EPISODES, QUERIES, NEGATIVES = 8, 8, 128  # of a step, of an episode, of a query
@@ -88,14 +92,18 @@ def fit_to_own_relations(
     learning = learn_plainly if index.kernel is None else partial(learn, num_threads=threads)
 
     network = network.standardized(np.concatenate([draw()[1].reshape(-1, len(table)) for _ in range(SAMPLED)]))
-    optimizer = _Adam()
-    for step in range(steps):
+    learners = [_Learner(network, steps)]
+    if num_relations >= ENOUGH_RELATIONS:
+        own_steps = MAX_STEPS * steps // count_steps(num_relations)
+        learners.append(_Learner(network.untrained(np.random.default_rng(SEED)), own_steps))
+    for step in range(max(learner.steps for learner in learners)):
         episodes, features = draw()
         offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)
-        gradient = _gradient(network, features, meter.of_episodes(episodes, rng, threads), offsets, learning)
-        rate = RATE * min(1.0, (step + 1) / WARMUP) * max(LAST_RATE, 1 - step / steps)
-        network = network.with_values(network.values - rate * optimizer.direction(gradient))
-    return network
+        trust = meter.of_episodes(episodes, rng, threads)
+        for learner in learners:
+            if step < learner.steps:
+                learner.follow(_gradient(learner.network, features, trust, offsets, learning))
+    return reduce(NetworkWeights.joined, (learner.network for learner in learners))
 
 
 def count_steps(num_relations: int) -> int:
@@ -159,14 +167,19 @@ class FittedHalves:
             return self._found[half]
 
 
-class _Adam:
-    """Adam (Kingma and Ba, 2015) with gradients of bounded length."""
+class _Learner:
+    """A network that follows gradients of bounded length by Adam (Kingma and Ba, 2015), at a rate that falls."""
 
-    def __init__(self) -> None:
+    def __init__(self, network: NetworkWeights, steps: int) -> None:
+        self.network, self.steps = network, steps
         self._mean, self._square, self._count = np.zeros(1), np.zeros(1), 0
 
-    def direction(self, gradient: Array) -> FloatArray:
-        """Return what a step subtracts, for a learning rate of one."""
+    def follow(self, gradient: Array) -> None:
+        """Take one of the steps."""
+        rate = RATE * min(1.0, (self._count + 1) / WARMUP) * max(LAST_RATE, 1 - self._count / self.steps)
+        self.network = self.network.with_values(self.network.values - rate * self._direction(gradient))
+
+    def _direction(self, gradient: Array) -> FloatArray:
         bounded = gradient * min(1.0, CLIP / max(float(np.linalg.norm(gradient)), TINY))
         self._count += 1
         self._mean = MOMENTUM * self._mean + (1 - MOMENTUM) * bounded

@@ -5,7 +5,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Self
 
@@ -49,12 +49,12 @@ class NetworkWeights:
     left_out: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, state: Mapping[str, Array], width: int, left_out: npt.NDArray[np.bool_], source: str) -> Self:
+    def of(cls, state: Mapping[str, Array], left_out: npt.NDArray[np.bool_], source: str) -> Self:
         """Take weights by the names that `FeatureScorer` gives them; `source` is for messages.
 
-        A run of an earlier version may know nothing of trust.
+        The hidden layer is as wide as its bias is long. A run of an earlier version may know nothing of trust.
         """
-        size = len(left_out)
+        size, width = len(left_out), np.size(state.get("hidden.bias", ()))
         state = {"trusted": np.zeros((width, size), np.float32), "trusting": np.zeros((width, size), np.float32)} | {
             **state
         }
@@ -114,6 +114,22 @@ class NetworkWeights:
             trusting=self.trusting + self.trusted * seen,
         )
 
+    def untrained(self, rng: np.random.Generator) -> Self:
+        """Return a network of the same shape and units that has learned nothing, as `FeatureScorer` starts."""
+        width, size = self.hidden.shape
+        shapes = ((width, size), size), ((width,), size), ((width,), width)
+        hidden, bias, out = (rng.uniform(-1, 1, shape).astype(np.float32) / math.sqrt(fan) for shape, fan in shapes)
+        nothing = np.zeros_like(self.hidden)
+        return replace(self, hidden=hidden, bias=bias, trusted=nothing, trusting=nothing, out=out)
+
+    def joined(self, other: Self) -> Self:
+        """Return one network whose scores are the means of two that see features in the same units."""
+        layers = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("hidden", "bias", "trusted", "trusting")
+        }
+        return replace(self, **layers, out=np.concatenate([self.out, other.out]) / 2)
+
     @property
     def values(self) -> Array:
         """What is fitted to a graph, as one row of numbers: both layers, but not how they follow trust."""
@@ -130,6 +146,18 @@ class NetworkWeights:
         scale = np.where(self.left_out, np.float32(0), 1 / self.deviation)
         by_hidden = (by_weights - np.outer(by_bias, self.mean)) * scale
         return np.concatenate([by_hidden.ravel(), by_bias, by_out])
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """All that is learned, each kind as one row of numbers, to be kept on disk."""
+        learned = (field.name for field in fields(self) if field.name != "left_out")
+        return {name: getattr(self, name).ravel() for name in learned}
+
+    def with_columns(self, columns: Mapping[str, Array]) -> Self:
+        """Return the network of other `columns`, which may be wider."""
+        by_feature = ("hidden", "trusted", "trusting")
+        matrices = {name: columns[name].reshape(-1, len(self.mean)) for name in by_feature}
+        return replace(self, **{**columns, **matrices})
 
     def state(self) -> dict[str, Array]:
         """Return the weights by the names that `FeatureScorer` gives them."""
