@@ -20,19 +20,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from campaigns.children import Tally
-from campaigns.damages import damage_files
-from campaigns.fuzzing import fuzz_readers
-from campaigns.interruptions import interrupt_commands, warm_up, write_where_nobody_can
-from tripleshot.evaluation.results import describe_environment, write_json
-
 MEMORY = Path("/dev/shm")  # a kill does not cut the power: nobody need wait for a disk
 
 
 def main() -> int:
     """Run the campaigns and return the exit code."""
+    # Not at the top: workers that a command starts import this file, too, and need none of it.
+    import torch
+
+    from campaigns.children import Tally
+    from campaigns.damages import damage_files
+    from campaigns.fuzzing import fuzz_readers
+    from campaigns.interruptions import interrupt_commands, warm_up, write_where_nobody_can
+    from tripleshot.evaluation.results import describe_environment, write_json
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, number, about in (
         ("kills", 1000, "processes to kill"),

@@ -1,6 +1,7 @@
 """Confidence follows what a graph says about itself, as far as it says much."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ def questions(share_right, num_tasks=20, num_questions=20, seed=0):
     ]
 
 
+@cache
 def universal(share_right):
     found = fit_calibration(questions(share_right))
     assert found is not None

@@ -1,11 +1,13 @@
 import asyncio
 import threading
+from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 from fastapi import FastAPI
 
+from tripleshot.answering.models import train
 from tripleshot.answering.predictor import Predictor
 from tripleshot.datasets.catalog import load_atlas
 from tripleshot.datasets.dataset import FewShotDataset
@@ -52,6 +54,20 @@ class SlowMethod:
 @pytest.fixture(scope="session")
 def predictor() -> Predictor:
     return Predictor(load_atlas(), "evidence", shots=3)
+
+
+@pytest.fixture(scope="session")
+def evidence_run(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("evidence")
+    train("evidence", "atlas", shots=3, folder=folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def network_run(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("evidence-net")
+    train("evidence-net", "atlas", shots=3, folder=folder, preset="tiny", settings={"valid_queries": 5})
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -19,20 +19,7 @@ import pytest
 from server.conftest import EXAMPLES
 
 HEADS = ["city/baku-az", "city/odesa-ua", "city/mumbai-in", "city/lisbon-pt"]
-
-
 PROGRAM = ("-m", "tripleshot")
-
-
-def train(folder: Path, *options: str) -> Path:
-    command = [sys.executable, *PROGRAM, "train", "atlas", str(folder), "--shots", "3", *options]
-    subprocess.run(command, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Path:
-    return train(tmp_path_factory.mktemp("runs") / "evidence", "--method", "evidence")
 
 
 @contextmanager
@@ -61,8 +48,8 @@ def serving(
         process.stderr.close()
 
 
-def test_a_server_that_is_told_to_stop_finishes_running_requests_and_ends_well(run):
-    with serving(run) as (process, address, _):
+def test_a_server_that_is_told_to_stop_finishes_running_requests_and_ends_well(evidence_run):
+    with serving(evidence_run) as (process, address, _):
         question = {"examples": EXAMPLES, "heads": HEADS * 25, "top": 3, "candidates": "all"}
         answers: list[httpx.Response] = []
 
@@ -79,8 +66,8 @@ def test_a_server_that_is_told_to_stop_finishes_running_requests_and_ends_well(r
         assert len(answers[0].json()["results"]) == 100
 
 
-def test_a_server_that_others_can_reach_without_a_token_warns(run):
-    with serving(run, "--host", "0.0.0.0") as (_, _, lines):
+def test_a_server_that_others_can_reach_without_a_token_warns(evidence_run):
+    with serving(evidence_run, "--host", "0.0.0.0") as (_, _, lines):
         assert "warning: 0.0.0.0 can be reached by others, and there is no --token" in "".join(lines)
 
 
@@ -91,29 +78,28 @@ def test_a_missing_extra_is_named_in_one_line():
     assert found.stderr == "error: serving needs prometheus_client: pip install 'tripleshot[serve]'\n"
 
 
-def test_an_empty_token_is_refused(run):
-    command = [sys.executable, "-m", "tripleshot", "serve", str(run)]
-    found = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TRIPLESHOT_TOKEN": ""})
-    assert found.returncode == 1
-    assert "token is empty" in found.stderr
+def test_an_empty_token_is_refused(run, evidence_run, monkeypatch):
+    monkeypatch.setenv("TRIPLESHOT_TOKEN", "")
+    code, _, err = run("serve", evidence_run)
+    assert code == 1
+    assert "token is empty" in err
 
 
-def test_a_port_that_is_taken_is_one_line_of_error(run):
+def test_a_port_that_is_taken_is_one_line_of_error(run, evidence_run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "tripleshot", "serve", str(run), "--port", str(port)]
-        found = subprocess.run(command, capture_output=True, text=True)
-    assert found.returncode == 1
-    assert found.stderr == f"error: 127.0.0.1:{port}: cannot be listened on: Address already in use\n"
+        code, _, err = run("serve", evidence_run, "--port", port)
+    assert code == 1
+    assert err == f"error: 127.0.0.1:{port}: cannot be listened on: Address already in use\n"
 
 
-def test_a_server_says_where_it_is_and_nothing_else(run):
-    with serving(run) as (_, _, lines):
+def test_a_server_says_where_it_is_and_nothing_else(evidence_run):
+    with serving(evidence_run) as (_, _, lines):
         assert re.fullmatch(r"running on http://127.0.0.1:\d+ \(Ctrl-C stops it\)\n", "".join(lines))
 
 
-def test_a_server_that_logs_json_writes_nothing_else(run):
-    with serving(run, "--log", "json") as (process, address, lines):
+def test_a_server_that_logs_json_writes_nothing_else(evidence_run):
+    with serving(evidence_run, "--log", "json") as (process, address, lines):
         address = address.partition('"')[0]
         answer = httpx.post(f"{address}/answer", json={"heads": ["nobody"]}, headers={"X-Request-ID": "one"})
         assert answer.headers["X-Request-ID"] == "one"
@@ -124,23 +110,22 @@ def test_a_server_that_logs_json_writes_nothing_else(run):
     assert (asked["path"], asked["status"]) == ("/answer", 400)
 
 
-def test_a_server_answers_to_the_names_that_it_is_told(run):
-    with serving(run, "--allow-host", "graphs.example") as (_, address, _):
+def test_a_server_answers_to_the_names_that_it_is_told(evidence_run):
+    with serving(evidence_run, "--allow-host", "graphs.example") as (_, address, _):
         for name, status in (("graphs.example", 200), ("evil.example", 421)):
             assert httpx.get(f"{address}/health", headers={"Host": name}).status_code == status
 
 
-def test_trained_weights_of_evidence_answer_where_there_is_no_torch(tmp_path):
-    run = train(tmp_path / "run", "--method", "evidence-net", "--preset", "tiny", "--valid-queries", "5")
+def test_trained_weights_of_evidence_answer_where_there_is_no_torch(network_run):
     script = "import sys; sys.modules['torch'] = None; from tripleshot.cli import main; main()"
-    with serving(run, program=("-c", script)) as (_, address, _):
+    with serving(network_run, program=("-c", script)) as (_, address, _):
         answer = httpx.post(f"{address}/answer", json={"examples": EXAMPLES, "heads": HEADS}, timeout=60)
         assert answer.status_code == 200
         assert len(answer.json()["results"]) == len(HEADS)
 
 
-def test_an_address_of_another_family_is_listened_on(run):
-    with serving(run, "--host", "::1") as (_, address, _):
+def test_an_address_of_another_family_is_listened_on(evidence_run):
+    with serving(evidence_run, "--host", "::1") as (_, address, _):
         assert address.startswith("http://[::1]:")
         assert httpx.get(f"{address}/health").json() == {"status": "ok"}
 

@@ -46,12 +46,11 @@ def test_standard_output_has_nothing_but_the_protocol_and_the_end_of_the_input_e
     assert all(line.startswith('{"jsonrpc"') for line in found.stdout.splitlines())
 
 
-def test_a_graph_that_is_not_there_is_one_line_on_standard_error(tmp_path):
-    command = [sys.executable, "-m", "tripleshot", "mcp", str(tmp_path / "none.tsv")]
-    found = subprocess.run(command, input="", capture_output=True, text=True)
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr.startswith("error: ")
-    assert found.stderr.count("\n") == 1
+def test_a_graph_that_is_not_there_is_one_line_on_standard_error(run, tmp_path):
+    code, out, err = run("mcp", tmp_path / "none.tsv")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
 
 
 def test_a_missing_extra_is_named_in_one_line():

@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from server.conftest import QUESTION, SlowMethod, connect, predictor_of
-from server.test_command import serving, train
+from server.test_command import serving
 from tripleshot.answering.loading import open_predictor
 from tripleshot.answering.predictor import Predictor
 from tripleshot.errors import InputError
@@ -68,12 +68,6 @@ def test_a_graph_that_has_changed_is_served_after_a_hangup(tmp_path):
         assert figures(address)["tripleshot_loaded_timestamp_seconds"] > loaded
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "trained"
-    return train(folder, "--method", "evidence-net", "--preset", "tiny", "--valid-queries", "5")
-
-
 def flip(path: Path) -> None:
     """Change one bit in the middle of a file."""
     content = bytearray(path.read_bytes())
@@ -81,8 +75,8 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-def test_a_run_with_a_flipped_bit_leaves_the_old_one_serving(trained, tmp_path):
-    run = shutil.copytree(trained, tmp_path / "run")
+def test_a_run_with_a_flipped_bit_leaves_the_old_one_serving(network_run, tmp_path):
+    run = shutil.copytree(network_run, tmp_path / "run")
     names = ["config.json", "weights.safetensors", "calibration.json", "vocabulary.arrow"]
     with serving(run, "--log", "json") as (process, address, lines):
         address = address.partition('"')[0]
@@ -91,7 +85,7 @@ def test_a_run_with_a_flipped_bit_leaves_the_old_one_serving(trained, tmp_path):
             flip(run / name)
             reload(process, address, "failed")
             assert httpx.post(f"{address}/answer", json=QUESTION, timeout=PATIENCE).json()["results"] == before
-            shutil.copy(trained / name, run / name)
+            shutil.copy(network_run / name, run / name)
             reload(process, address, "done")
             assert httpx.post(f"{address}/answer", json=QUESTION, timeout=PATIENCE).json()["results"] == before
     records = [json.loads(line) for line in lines]
@@ -102,8 +96,8 @@ def test_a_run_with_a_flipped_bit_leaves_the_old_one_serving(trained, tmp_path):
         assert name in message
 
 
-def test_a_run_that_is_gone_leaves_the_old_one_serving(trained, tmp_path):
-    run = shutil.copytree(trained, tmp_path / "run")
+def test_a_run_that_is_gone_leaves_the_old_one_serving(network_run, tmp_path):
+    run = shutil.copytree(network_run, tmp_path / "run")
     with serving(run) as (process, address, lines):
         shutil.rmtree(run)
         reload(process, address, "failed")

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -247,8 +246,8 @@ def test_a_checkpoint_is_no_pickle(tmp_path):
         assert json.loads(file.metadata()["state"])["progress"]["finished"]
 
 
-VICTIM = """
-import sys
+VICTIMS = """
+import json, os, signal, sys, time
 sys.path.insert(0, {tests!r})
 import torch
 from pathlib import Path
@@ -257,26 +256,34 @@ from tripleshot.training.trainer import TrainerOptions
 
 torch.set_num_threads(1)
 options = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
-made = trainer(Path({folder!r}), scores=[0.1] * 1000, steps=400, options=options)[1]
-print("ready", flush=True)
-made.run(resume=True)
-print("done", flush=True)
+trainer(Path({folder!r}, "warm"))[1].run()
+codes = []
+for moment in {moments!r}:
+    victim = os.fork()
+    if victim == 0:
+        try:
+            trainer(Path({folder!r}, "run"), scores=[0.1] * 1000, steps=400, options=options)[1].run(resume=True)
+        finally:
+            os._exit(0)
+    time.sleep(moment)
+    os.kill(victim, signal.SIGKILL)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(victim, 0)[1]))
+print(json.dumps(codes))
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="what is killed is forked, so that it trains at once")
 def test_killed_at_any_moment_the_last_good_checkpoint_is_left(tmp_path):
     """Kill it again and again, at random moments, and go on: the end is that of a run in peace."""
     options = TrainerOptions(validate_every=10, patience=0, checkpoint_every=1)
     whole, made = trainer(tmp_path / "whole", scores=[0.1] * 1000, steps=400, options=options)
     made.run()
-    script = VICTIM.format(tests=str(Path(__file__).parent), folder=str(tmp_path / "run"))
-    moments = np.random.default_rng(0).uniform(0.01, 0.25, size=10)
-    for moment in moments:
-        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as victim:
-            assert victim.stdout is not None
-            victim.stdout.readline()
-            time.sleep(moment)
-            victim.kill()
+    moments = np.random.default_rng(0).uniform(0.01, 0.25, size=10).tolist()
+    script = VICTIMS.format(tests=str(Path(__file__).parent), folder=str(tmp_path), moments=moments)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert -signal.SIGKILL in json.loads(done.stdout)
+    assert (tmp_path / "run" / CHECKPOINT).exists()
     module, last = trainer(tmp_path / "run", scores=[0.1] * 1000, steps=400, options=options)
     last.run(resume=True)
     assert torch.equal(weights(module), weights(whole))

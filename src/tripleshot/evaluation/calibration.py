@@ -26,12 +26,13 @@ confidence of its best answers is compared with how often they are right.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.arrays import FloatArray
+from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset, candidates_like, exclude_known
 from tripleshot.errors import InputError
 from tripleshot.evaluation.confidence_curves import RIDGE, Curve, NoneCurve, Rows, certainty, regress, slope_of
@@ -93,6 +94,11 @@ class Question:
     task: int
     scores: FloatArray
     is_right: npt.NDArray[np.bool_]
+
+    @cached_property
+    def best(self) -> IntArray:
+        """Return the places of the best candidates, best first, which every fit asks for."""
+        return np.argsort(-self.scores, kind="stable")[:NUM_BEST]
 
     def judge_best(self, curve: Curve) -> tuple[float, bool]:
         """Return how sure a curve is of the best candidate, and whether it is right."""
@@ -231,7 +237,7 @@ def _fit_at(
     temperature: float, questions: Sequence[Question], weights: FloatArray, prior: Curve | None, ridge: float
 ) -> tuple[float, Curve]:
     """Fit at one temperature: first to the best answers, then, with that, to those that follow."""
-    places = [np.argsort(-question.scores, kind="stable")[:NUM_BEST] for question in questions]
+    places = [question.best for question in questions]
     found = [certainty(question.scores, temperature) for question in questions]
     is_right = [question.is_right[best].astype(np.float64) for question, best in zip(questions, places, strict=True)]
     features = np.array([[share, lead] for share, lead, _ in found])

@@ -1,4 +1,6 @@
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +32,20 @@ QUICK = replace(
 )
 
 
+@pytest.fixture(scope="module")
+def finished(tiny, tmp_path_factory) -> tuple[RSCLMethod, Path]:
+    """A method after its training, and the folder of the run."""
+    method, folder = RSCLMethod(QUICK), tmp_path_factory.mktemp("finished")
+    fit(method, tiny, 3, folder)
+    return method, folder
+
+
+@pytest.fixture
+def folder(finished, tmp_path) -> Path:
+    """A copy of the finished run."""
+    return Path(shutil.copytree(finished[1], tmp_path / "finished"))
+
+
 def test_it_overfits_a_tiny_graph(tiny):
     """What it was trained on, it knows: the train tasks, asked as if they were test tasks."""
     method = RSCLMethod(replace(QUICK, steps=300, pretraining_steps=0, masking_weight=0.0, width=32))
@@ -38,27 +54,28 @@ def test_it_overfits_a_tiny_graph(tiny):
     assert evaluate(method, memorized, 3).mrr > 0.9
 
 
-def test_the_same_seed_gives_the_same_scores_and_another_does_not(tiny):
+def test_the_same_seed_gives_the_same_scores_and_another_does_not(tiny, finished):
+    task = tiny.test[0]
+    question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+
     def scores(seed):
         method = RSCLMethod(replace(QUICK, seed=seed))
         fit(method, tiny, 3)
-        task = tiny.test[0]
-        return method.score(task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
+        return method.score(*question)
 
-    first = scores(0)
-    np.testing.assert_array_equal(scores(0), first)
-    assert not np.array_equal(scores(1), first)
+    first = finished[0].score(*question)
+    np.testing.assert_array_equal(scores(QUICK.seed), first)
+    assert not np.array_equal(scores(QUICK.seed + 1), first)
 
 
-def test_query_triples_of_any_split_change_nothing(tiny):
+def test_query_triples_of_any_split_change_nothing(tiny, finished):
     """Take every query of the test tasks away: weights and scores stay the same to the bit."""
     bare = replace(tiny, test=tuple(replace(task, pairs=task.pairs[:4], known=task.known) for task in tiny.test))
-    methods = [RSCLMethod(QUICK), RSCLMethod(QUICK)]
-    for method, dataset in zip(methods, (tiny, bare), strict=True):
-        fit(method, dataset, 3)
+    method = RSCLMethod(QUICK)
+    fit(method, bare, 3)
     task = tiny.test[0]
     question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
-    np.testing.assert_array_equal(methods[0].score(*question), methods[1].score(*question))
+    np.testing.assert_array_equal(finished[0].score(*question), method.score(*question))
 
 
 @pytest.mark.parametrize("settings", [QUICK, replace(QUICK, frozen_elements=True)])
@@ -92,11 +109,10 @@ def test_frozen_elements_stay_as_pre_training_left_them_while_the_encoders_learn
     assert between["elements.weight"].std() > 0
 
 
-def test_a_run_can_be_restored(tiny, tmp_path):
-    method = RSCLMethod(QUICK)
-    fit(method, tiny, 3, tmp_path)
+def test_a_run_can_be_restored(tiny, finished):
+    method, folder = finished
     again = RSCLMethod(QUICK)
-    again.restore(tiny, load_trained_weights(tmp_path))
+    again.restore(tiny, load_trained_weights(folder))
     task = tiny.test[0]
     question = (task.support(3), int(task.queries(3)[0, 0]), tiny.candidates(task))
     np.testing.assert_array_equal(method.score(*question), again.score(*question))
@@ -111,41 +127,36 @@ def test_a_graph_without_background_edges_can_be_learnt_from(tiny):
     assert np.isfinite(scores).all()
 
 
-def test_a_run_starts_from_the_pre_training_of_another(tiny, tmp_path):
-    first = RSCLMethod(QUICK)
-    fit(first, tiny, 3, tmp_path)
-    save_names(tiny.graph, tmp_path)
-    second = RSCLMethod(replace(QUICK, pretrained=str(tmp_path), steps=0))
+def test_a_run_starts_from_the_pre_training_of_another(tiny, folder):
+    save_names(tiny.graph, folder)
+    second = RSCLMethod(replace(QUICK, pretrained=str(folder), steps=0))
     fit(second, tiny, 1)
     assert [stage.name for stage in second.stages()] == ["episodes"]
-    between = load_file(tmp_path / PRETRAINED)
+    between = load_file(folder / PRETRAINED)
     assert all(torch.equal(value, between[name]) for name, value in second.module.state_dict().items())
 
 
-def test_a_pre_training_on_other_tasks_is_refused(tiny, tmp_path):
-    fit(RSCLMethod(QUICK), tiny, 3, tmp_path)
-    save_names(tiny.graph, tmp_path)
-    save_config(RunConfig("rscl", {}, 3, "tiny", "tiny", tiny.content_hash, "", None), tmp_path)
+def test_a_pre_training_on_other_tasks_is_refused(tiny, folder):
+    save_names(tiny.graph, folder)
+    save_config(RunConfig("rscl", {}, 3, "tiny", "tiny", tiny.content_hash, "", None), folder)
     held_out = replace(tiny, train=tiny.train[:1], test=tiny.train[1:])
     with pytest.raises(InputError, match="was trained on tiny"):
-        fit(RSCLMethod(replace(QUICK, pretrained=str(tmp_path))), held_out, 3)
+        fit(RSCLMethod(replace(QUICK, pretrained=str(folder))), held_out, 3)
 
 
-def test_a_pre_training_on_other_names_is_refused(tiny, tmp_path):
-    fit(RSCLMethod(QUICK), tiny, 3, tmp_path)
-    save_names(tiny.graph.without_relations([0]), tmp_path)
+def test_a_pre_training_on_other_names_is_refused(tiny, folder):
+    save_names(tiny.graph.without_relations([0]), folder)
     with pytest.raises(InputError, match="was not trained on the entities and relations"):
-        fit(RSCLMethod(replace(QUICK, pretrained=str(tmp_path))), tiny, 3)
+        fit(RSCLMethod(replace(QUICK, pretrained=str(folder))), tiny, 3)
 
 
-def test_a_run_that_sees_train_edges_starts_from_one_that_did_not(tiny, tmp_path):
-    fit(RSCLMethod(QUICK), tiny, 3, tmp_path)
-    save_names(tiny.graph, tmp_path)
-    first, later = RSCLMethod(QUICK), RSCLMethod(replace(QUICK, train_edges=True, pretrained=str(tmp_path)))
+def test_a_run_that_sees_train_edges_starts_from_one_that_did_not(tiny, folder):
+    save_names(tiny.graph, folder)
+    first, later = RSCLMethod(QUICK), RSCLMethod(replace(QUICK, train_edges=True, pretrained=str(folder)))
     first.prepare(tiny, 3)
-    load_trained_weights(tmp_path, PRETRAINED).load_into(first.module)
+    load_trained_weights(folder, PRETRAINED).load_into(first.module)
     later.prepare(tiny, 3)
-    later.start_from(load_trained_weights(tmp_path, PRETRAINED))
+    later.start_from(load_trained_weights(folder, PRETRAINED))
     for name in (tiny.graph.entities.name(0), tiny.graph.entities.name(5)):
         rows = [
             method.module.elements.weight[method.tokens.entities(np.array([tiny.graph.entities.id(name)]))]
