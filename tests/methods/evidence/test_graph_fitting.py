@@ -138,12 +138,18 @@ def test_arrays_alone_lead_to_the_same_weights():
     np.testing.assert_allclose(one.values, other.values, atol=0.01)
 
 
-def test_relations_enough_also_teach_a_network_that_starts_from_nothing():
-    triples = [(f"p{n}", f"relation {step}", f"p{(n + step) % 40}") for step in range(1, 20) for n in range(40)]
-    few, many = kin(), FewShotDataset("kin", ts.read_graph(triples), (), (), ())
-    widths = [len(fitted(dataset, EvidenceIndex(dataset.graph), max_steps=15)[1].out) for dataset in (few, many)]
-    assert widths == [universal_settings().hidden_width, 2 * universal_settings().hidden_width]
-    network = untrained(many)
+def in_circles(num_relations, num_entities):
+    """Return a graph in which every relation leads from each entity to another."""
+    steps = range(1, 1 + num_relations)
+    triples = [(f"p{n}", f"relation {step}", f"p{(n + step) % 40}") for step in steps for n in range(num_entities)]
+    return FewShotDataset("circles", ts.read_graph(triples), (), (), ())
+
+
+def test_a_dense_graph_also_teaches_a_network_that_starts_from_nothing():
+    width = universal_settings().hidden_width
+    for dataset, expected in ((kin(), width), (in_circles(19, 12), width), (in_circles(19, 40), 2 * width)):
+        assert len(fitted(dataset, EvidenceIndex(dataset.graph), max_steps=15)[1].out) == expected
+    network = untrained(in_circles(19, 40))
     network.fit_to_graph()
     assert first_answers(network) == 1.0
 

@@ -7,8 +7,8 @@ graph makes it: features that hardly differ elsewhere may be what counts here. A
 so there are fewer steps, and none where there are hardly any; one with hundreds has more to say, and gets more. What is
 drawn depends on the graph and the seed alone, and so do the weights.
 
-Where there are relations enough, a second network that starts from nothing learns from the same episodes, and scores
-are the means of both: what other graphs have taught stands in the way where this one is unlike them.
+On a dense graph, which is unlike most, a second network that starts from nothing learns from the same episodes, and
+scores are the means of both: what other graphs have taught stands in the way there.
 """
 
 import os
@@ -38,6 +38,7 @@ Learning = Callable[[Array, Layers, Array], tuple[float, Layers]]
 SEED = 0
 USUAL_STEPS, MAX_STEPS = 150, 400
 MAX_PER_RELATION, MIN_PER_RELATION = 10, 1.5  # steps: few relations say little, and many take longer to be heard
+DENSE = 20  # edges of an entity, on average
 ENOUGH_RELATIONS = USUAL_STEPS // MAX_PER_RELATION  # to learn from them alone
 MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be, unless the fit itself is longer
 SHARE_OF_HALVES = 1 / 3  # of the steps of the fit: scores grow with them, and so does what they say
@@ -93,7 +94,7 @@ def fit_to_own_relations(
 
     network = network.standardized(np.concatenate([draw()[1].reshape(-1, len(table)) for _ in range(SAMPLED)]))
     learners = [_Learner(network, steps)]
-    if num_relations >= ENOUGH_RELATIONS:
+    if num_relations >= ENOUGH_RELATIONS and dataset.graph.degrees.mean() >= DENSE:
         own_steps = MAX_STEPS * steps // count_steps(num_relations)
         learners.append(_Learner(network.untrained(np.random.default_rng(SEED)), own_steps))
     for step in range(max(learner.steps for learner in learners)):
