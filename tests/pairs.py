@@ -37,4 +37,4 @@ def _fork(work: Callable[[], None], rank: str) -> int:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)
+    os._exit(code)
