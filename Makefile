@@ -9,13 +9,27 @@ RELEASE := .venv-release
 # Bytecode is kept: without it every process of the tests compiles the package, the tests and their plugins anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Most of what is installed is never imported: the rest is compiled when it is.
+INSTALL = $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
+define MAKE_VENV
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tripleshot needs Python 3.11 or newer")'
+$(PYTHON) -m venv $(VENV)
+endef
+
+LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo && $(BIN)/pyrefly check
+
 .PHONY: demo test test-thorough test-cluster docs lint browser format container locks verify release-check sbom audit clean
 
 demo: $(VENV)/.installed
 	$(BIN)/tripleshot demo
 
-test: lint browser
-	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+# Two things at a time: chromium is installed beside the packages, and the checks of `lint` run beside the tests.
+test:
+	@$(MAKE) --no-print-directory browser & $(MAKE) --no-print-directory $(VENV)/.installed-for-tests; made=$$?; \
+	wait; exit $$made
+	@{ $(LINT); } >$(VENV)/lint.txt 2>&1 & lint=$$!; \
+	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal; tests=$$?; \
+	wait $$lint; lint=$$?; cat $(VENV)/lint.txt; exit $$((tests || lint))
 
 # The tests that make up their inputs, with twenty times as many of them.
 test-thorough: $(VENV)/.installed-for-tests
@@ -23,7 +37,7 @@ test-thorough: $(VENV)/.installed-for-tests
 
 # Ray takes 240 MB and starts a dozen processes: a cluster of two nodes is tested apart.
 test-cluster: $(VENV)/.installed-for-tests
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[ray]'
+	$(INSTALL) --editable '.[ray]'
 	$(BIN)/pytest tests/workers/test_ray_cluster.py
 
 # The documentation site, in site/; a link that leads nowhere is an error.
@@ -38,10 +52,7 @@ browser:
 	echo "no chromium: the tests of the page will be skipped"
 
 lint: $(VENV)/.installed-for-tests
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/pyrefly check
-	$(BIN)/lint-imports --no-logo
+	$(LINT)
 
 format: $(VENV)/.installed-for-tests
 	$(BIN)/ruff check --fix .
@@ -90,14 +101,14 @@ $(TOOLS)/.installed: locks/tools.txt
 	touch $@
 
 $(VENV)/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tripleshot needs Python 3.11 or newer")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[serve]'
+	$(MAKE_VENV)
+	$(INSTALL) --editable '.[serve]'
 	touch $@
 
-$(VENV)/.installed-for-tests: $(VENV)/.installed
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
-	touch $@
+$(VENV)/.installed-for-tests: pyproject.toml constraints.txt
+	$(MAKE_VENV)
+	$(INSTALL) --editable '.[test]'
+	touch $(VENV)/.installed $@
 
 $(DOCS)/.installed: locks/docs.txt
 	$(PYTHON) -m venv $(DOCS)

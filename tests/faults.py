@@ -32,6 +32,7 @@ def main() -> int:
     from campaigns.damages import damage_files
     from campaigns.fuzzing import fuzz_readers
     from campaigns.interruptions import interrupt_commands, warm_up, write_where_nobody_can
+    from compiled import load_native_code
     from tripleshot.evaluation.results import describe_environment, write_json
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -55,6 +56,7 @@ def main() -> int:
     def until(share: float) -> float:
         return started + 60 * given.minutes * share
 
+    load_native_code()
     tallies: dict[str, Tally] = {}
     with tempfile.TemporaryDirectory(prefix="tripleshot-faults-", dir=MEMORY if MEMORY.is_dir() else None) as name:
         os.environ["TRIPLESHOT_HOME"] = str(Path(name) / "home")

@@ -38,6 +38,7 @@ import uvicorn
 
 from bolt_server import Answer, bolt_server
 from clocks import SteadyClock
+from compiled import load_native_code
 from downloads import Page, Server, sha256
 from graphs import make_graph
 from pages import PAGES, ROOT, Reader, blocks_of, name_of
@@ -167,6 +168,7 @@ def indexes(tmp_path_factory) -> Path:
 @pytest.fixture
 def reader(tmp_path, monkeypatch, desk, indexes) -> Iterator[Reader]:
     """Someone in a folder with the files that pages speak of; what they fetch comes from this process."""
+    load_native_code()
     home, here = tmp_path / "home", tmp_path / "here"
     (home / "tripleshot").mkdir(parents=True)
     (home / "tripleshot" / "indexes").symlink_to(indexes)

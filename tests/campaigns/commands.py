@@ -52,7 +52,7 @@ class Command:
 
 def write_graph(path: Path, num_people: int = 60) -> None:
     """Write a graph of people, cities and countries with relations large enough to be tasks."""
-    lines = [f"person:{i}\tr{r}\tcity:{(i * (r + 1)) % 9}" for r in range(16) for i in range(num_people)]
+    lines = [f"person:{i}\tr{r}\tcity:{(i * (r + 1)) % 9}" for r in range(12) for i in range(num_people)]
     lines += [f"city:{i}\tin\tcountry:{i % 3}" for i in range(9)]
     path.write_text("\n".join(lines) + "\n")
 

@@ -66,9 +66,21 @@ def fuzz_readers(folder: Path, num_inputs: int, first_seed: int, until: float) -
     targets = [*_graph_files(files), *_run_files(folder), *_small_files(files), *_fetched_files(folder)]
     targets += [*sources(files), *_requests(folder)]
     unit = num_inputs / sum(1 / target.cost for target in targets)
+    _warm_up()
     for target, _, ends in shares_of(targets, num_inputs, until):
         count = max(1, round(unit / target.cost))
         yield f"fuzz: {target.name}", _fuzz(target, folder, count, first_seed, ends)
+
+
+def _warm_up() -> None:
+    """Draw an input in this process: the tables that Hypothesis makes for it are then there for every child."""
+
+    @settings(max_examples=1, database=None, suppress_health_check=list(HealthCheck))
+    @given(edits=EDITS)
+    def draw(edits: list[tuple[int, bytes, int]]) -> None:
+        pass
+
+    draw()
 
 
 def _fuzz(target: Target, folder: Path, num_inputs: int, first_seed: int, until: float) -> Tally:

@@ -1,6 +1,7 @@
 """A method of each family in two processes: what one learns from the same batches, one validation, exact resume."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,7 @@ PAIR = """
 import json, os, signal, sys
 from pathlib import Path
 import numpy as np, torch
+from pairs import run_pair
 from tripleshot.datasets.catalog import load_dataset
 from tripleshot.evaluation.validation import Validator
 from tripleshot.training.distributed import process_group, rank, team
@@ -42,20 +44,23 @@ def stop(update):
     if update.step == 5 and update.stage != "pre-training":
         os.kill(os.getpid(), signal.SIGINT)
 
-with process_group("cpu"):
-    for method, own in settings.items():
-        whole = train_run(method, data, 3, folder / f"{method}-whole", settings=own)
-        if own.get("batches_per_step", 1) == 1:
-            try:
-                train_run(method, data, 3, folder / f"{method}-stopped", settings=own, callback=stop)
-                raise AssertionError
-            except StoppedError:
-                train_run(method, data, 3, folder / f"{method}-stopped", resume=True)
-        alone, together = (Validator(whole, data, 3, 0, *other) for other in ((), (team(),)))
-        expected = alone.validate().reciprocal_ranks
-        np.testing.assert_array_equal(together.validate().reciprocal_ranks, expected)
-        np.testing.assert_array_equal(together.validate(0, lambda: rank() != 0).reciprocal_ranks, expected)
-        assert together.validate(0, lambda: rank() == 0).num_heads == 2
+def work():
+    with process_group("cpu"):
+        for method, own in settings.items():
+            whole = train_run(method, data, 3, folder / f"{method}-whole", settings=own)
+            if own.get("batches_per_step", 1) == 1:
+                try:
+                    train_run(method, data, 3, folder / f"{method}-stopped", settings=own, callback=stop)
+                    raise AssertionError
+                except StoppedError:
+                    train_run(method, data, 3, folder / f"{method}-stopped", resume=True)
+            alone, together = (Validator(whole, data, 3, 0, *other) for other in ((), (team(),)))
+            expected = alone.validate().reciprocal_ranks
+            np.testing.assert_array_equal(together.validate().reciprocal_ranks, expected)
+            np.testing.assert_array_equal(together.validate(0, lambda: rank() != 0).reciprocal_ranks, expected)
+            assert together.validate(0, lambda: rank() == 0).num_heads == 2
+
+run_pair(work)
 """
 
 
@@ -67,9 +72,9 @@ def trained(tmp_path_factory) -> Path:
     lines += [f"city:{i}\tin\tcountry:{i % 3}" for i in range(9)]
     (folder / "graph.tsv").write_text("\n".join(lines))
     (folder / "pair.py").write_text(PAIR)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    words = (folder / "pair.py", folder, json.dumps(SETTINGS))
-    done = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, timeout=300)
+    command = [sys.executable, str(folder / "pair.py"), str(folder), json.dumps(SETTINGS)]
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=paths, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -1,6 +1,7 @@
-"""Two processes under torchrun, as a user would start them."""
+"""Two processes under torchrun, as a user would start them, and two that start faster."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ PAIR = """
 import json, shutil, sys
 from pathlib import Path
 import numpy as np, torch
+from pairs import run_pair
 from safetensors.torch import save_file
 from torch import nn
 from tripleshot.cli import main
@@ -69,45 +71,49 @@ def train(folder, dies_at=None, resume=False):
         pass
     return drawn, module.weight.tolist()
 
-with process_group("cpu"):
-    make_a_step()
-    whole = train(folder / "whole")
-    train(folder / "stopped", dies_at=5)
-    resumed = train(folder / "stopped", resume=True)
-    (folder / f"draws-{rank()}.json").write_text(json.dumps([whole, resumed]))
-    for words in commands:
-        sys.argv = ["tripleshot", *words]
-        try:
-            main()
-        except SystemExit as end:
-            assert not end.code, words
-        run = Path(words[2])
-        if rank() == 0:
-            print("end of a command", flush=True)
-            shutil.copytree(run, run.with_name(f"{run.name} {'resumed' if '--resume' in words else 'begun'}"))
+def work():
+    with process_group("cpu"):
+        make_a_step()
+        whole = train(folder / "whole")
+        train(folder / "stopped", dies_at=5)
+        resumed = train(folder / "stopped", resume=True)
+        (folder / f"draws-{rank()}.json").write_text(json.dumps([whole, resumed]))
+        for words in commands:
+            sys.argv = ["tripleshot", *words]
+            try:
+                main()
+            except SystemExit as end:
+                assert not end.code, words
+            run = Path(words[2])
+            if rank() == 0:
+                print("end of a command", flush=True)
+                shutil.copytree(run, run.with_name(f"{run.name} {'resumed' if '--resume' in words else 'begun'}"))
+
+run_pair(work)
 """
 
 
-def torchrun(*words: object) -> str:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+def start(*words: object) -> str:
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, *map(str, words)], env=paths, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Train by the command in two processes, and then do in two others, which start once, all that is looked at."""
+    """Train by the command under torchrun, and then do in two other processes, which start once, all else."""
     folder = tmp_path_factory.mktemp("pair")
     (folder / "graph.tsv").write_text("\n".join(LINES))
     (folder / "pair.py").write_text(PAIR)
     steps, budget = (("train", f"{folder}/graph.tsv", f"{folder}/{run}", "--threads=1") for run in ("steps", "budget"))
     settings = (*SETTINGS, "--method", "rscl")
-    printed = torchrun("-m", "tripleshot", *steps, *settings, "--steps=4")
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    printed = start(*torchrun, "-m", "tripleshot", *steps, *settings, "--steps=4")
     (folder / "steps.txt").write_text(printed)
     shutil.copytree(folder / "steps", folder / "steps begun")
     commands = [(*budget, *settings, "--budget=2s"), (*budget, "--resume"), (*steps, "--resume")]
-    printed = torchrun(folder / "pair.py", folder, json.dumps(commands))
+    printed = start(folder / "pair.py", folder, json.dumps(commands))
     (folder / "budget.txt").write_text(printed)
     return folder
 
