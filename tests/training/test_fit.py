@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tripleshot as ts
 from slow_method import Clock, Pace, SlowMethod, make_dataset
 from tripleshot.errors import InputError, TripleshotError
 from tripleshot.evaluation.calibration import load_calibration
@@ -258,3 +259,17 @@ def test_what_a_killed_training_left_half_written_goes_with_the_next_one(tiny, t
     train_run("degree", tiny, 3, tmp_path / "run", resume=True)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     assert not list((tmp_path / "run").glob(".*"))
+
+
+def test_a_training_on_a_dense_graph_goes_on_with_the_network_that_the_graph_made_wider(tmp_path):
+    triples = [(f"p{n}", f"relation {step}", f"p{(n + step) % 40}") for step in range(1, 20) for n in range(40)]
+    bounds = {"min_triples": 10, "max_triples": 100, "num_valid": 1, "num_test": 1, "overlap_threshold": 1.0}
+    dataset = ts.make_dataset(ts.read_graph(triples), **bounds)
+    settings = {"pretrained": "universal", "steps": 6, "validate_every": 3, "checkpoint_every": 1, "num_negatives": 16}
+    whole = train_run("evidence-net", dataset, SHOTS, tmp_path / "whole", settings=settings)
+    with pytest.raises(KeyboardInterrupt):
+        train_run("evidence-net", dataset, SHOTS, tmp_path / "run", settings=settings, callback=stop_after(2))
+    resumed = train_run("evidence-net", dataset, SHOTS, tmp_path / "run", resume=True)
+    assert load_config(tmp_path / "run").settings["hidden_width"] == 96
+    np.testing.assert_array_equal(scores(resumed, dataset), scores(whole, dataset))
+    np.testing.assert_array_equal(scores(load_run(tmp_path / "run", dataset)[0], dataset), scores(whole, dataset))

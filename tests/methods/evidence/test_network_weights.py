@@ -131,7 +131,7 @@ def test_the_scores_of_joined_networks_are_means():
     _, network = make_networks()
     rng = np.random.default_rng(0)
     features = rng.normal(size=(20, NUM_FEATURES)).astype(np.float32)
-    other = network.untrained(rng)
+    other = network.untrained(WIDTH + 3, rng)
     expected = (network.score(features) + other.score(features)) / 2
     np.testing.assert_allclose(network.joined(other).score(features), expected, rtol=1e-4, atol=1e-5)
     assert not np.allclose(network.score(features), other.score(features), atol=1e-2)
@@ -139,7 +139,7 @@ def test_the_scores_of_joined_networks_are_means():
 
 def test_columns_are_the_whole_network():
     _, network = make_networks()
-    wide = network.joined(network.untrained(np.random.default_rng(0)))
+    wide = network.joined(network.untrained(WIDTH, np.random.default_rng(0)))
     assert all(column.ndim == 1 for column in wide.columns.values())
     again = network.with_columns(wide.columns).state()
     for name, array in wide.state().items():

@@ -98,6 +98,7 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
         """Take the network of another run, on whatever graph, and fit it to this one, as when nobody trains."""
         self.take_network(start)
         self.fit_to_graph()
+        self.settings = replace(self.settings, hidden_width=len(self._network().out))  # a dense graph has made it wider
 
     def take_network(self, start: Vectors | TrainedWeights) -> None:
         """Take the network of another run, and what features usually are there."""

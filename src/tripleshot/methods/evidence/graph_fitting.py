@@ -39,6 +39,7 @@ SEED = 0
 USUAL_STEPS, MAX_STEPS = 150, 400
 MAX_PER_RELATION, MIN_PER_RELATION = 10, 1.5  # steps: few relations say little, and many take longer to be heard
 DENSE = 20  # edges of an entity, on average
+OWN_WIDTH = 48  # of the network that starts from nothing
 ENOUGH_RELATIONS = USUAL_STEPS // MAX_PER_RELATION  # to learn from them alone
 MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be, unless the fit itself is longer
 SHARE_OF_HALVES = 1 / 3  # of the steps of the fit: scores grow with them, and so does what they say
@@ -96,7 +97,7 @@ def fit_to_own_relations(
     learners = [_Learner(network, steps)]
     if num_relations >= ENOUGH_RELATIONS and dataset.graph.degrees.mean() >= DENSE:
         own_steps = MAX_STEPS * steps // count_steps(num_relations)
-        learners.append(_Learner(network.untrained(np.random.default_rng(SEED)), own_steps))
+        learners.append(_Learner(network.untrained(OWN_WIDTH, np.random.default_rng(SEED)), own_steps))
     for step in range(max(learner.steps for learner in learners)):
         episodes, features = draw()
         offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)

@@ -114,12 +114,12 @@ class NetworkWeights:
             trusting=self.trusting + self.trusted * seen,
         )
 
-    def untrained(self, rng: np.random.Generator) -> Self:
-        """Return a network of the same shape and units that has learned nothing, as `FeatureScorer` starts."""
-        width, size = self.hidden.shape
+    def untrained(self, width: int, rng: np.random.Generator) -> Self:
+        """Return a network with the same units that has learned nothing, as `FeatureScorer` starts."""
+        size = len(self.mean)
         shapes = ((width, size), size), ((width,), size), ((width,), width)
         hidden, bias, out = (rng.uniform(-1, 1, shape).astype(np.float32) / math.sqrt(fan) for shape, fan in shapes)
-        nothing = np.zeros_like(self.hidden)
+        nothing = np.zeros_like(hidden)
         return replace(self, hidden=hidden, bias=bias, trusted=nothing, trusting=nothing, out=out)
 
     def joined(self, other: Self) -> Self:
