@@ -74,11 +74,11 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
 
         torch.manual_seed(self.settings.seed)
         settings, left_out = self.settings, torch.from_numpy(self._left_out)
-        trained = None if self._trained is None else self._network()
-        width = settings.hidden_width if trained is None else len(trained.out)
-        module = FeatureScorer(len(self.table), width, left_out, settings.trust)
-        if trained is not None and self._trained is not None:
-            TrainedWeights.of(trained.state(), None, self._trained.source).load_into(module, only_own=True)
+        if self._trained is None:
+            return FeatureScorer(len(self.table), settings.hidden_width, left_out, settings.trust).to(self.device)
+        network = self._network()
+        module = FeatureScorer(len(self.table), len(network.out), left_out, settings.trust)
+        TrainedWeights.of(network.state(), None, self._trained.source).load_into(module, only_own=True)
         return module.to(self.device)
 
     @property
