@@ -127,19 +127,31 @@ def test_weights_without_trust_follow_none():
         np.testing.assert_array_equal(older.for_relation(trust).score(features), network.score(features))
 
 
-def test_the_scores_of_joined_networks_are_means():
+@pytest.mark.parametrize("share", [0.0, 0.5, 2 / 3])
+def test_each_of_two_joined_networks_has_its_share_of_a_score(share):
     _, network = make_networks()
     rng = np.random.default_rng(0)
     features = rng.normal(size=(20, NUM_FEATURES)).astype(np.float32)
     other = network.untrained(WIDTH + 3, rng)
-    expected = (network.score(features) + other.score(features)) / 2
-    np.testing.assert_allclose(network.joined(other).score(features), expected, rtol=1e-4, atol=1e-5)
+    expected = (1 - share) * network.score(features) + share * other.score(features)
+    joined = network.joined(other, share).score(features)
+    assert joined.dtype == np.float32
+    np.testing.assert_allclose(joined, expected, rtol=1e-4, atol=1e-5)
     assert not np.allclose(network.score(features), other.score(features), atol=1e-2)
+
+
+def test_a_network_that_misses_features_sees_what_they_usually_are():
+    _, network = make_networks(left_out=(1,))
+    features = np.random.default_rng(0).normal(size=(20, NUM_FEATURES)).astype(np.float32)
+    missed = np.isin(np.arange(NUM_FEATURES), [2, 5])
+    usual = np.where(missed, network.mean, features)
+    np.testing.assert_allclose(network.without(missed).score(features), network.score(usual), atol=1e-5)
+    assert not np.allclose(network.without(missed).score(features), network.score(features), atol=1e-2)
 
 
 def test_columns_are_the_whole_network():
     _, network = make_networks()
-    wide = network.joined(network.untrained(WIDTH, np.random.default_rng(0)))
+    wide = network.joined(network.untrained(WIDTH, np.random.default_rng(0)), 0.5)
     assert all(column.ndim == 1 for column in wide.columns.values())
     again = network.with_columns(wide.columns).state()
     for name, array in wide.state().items():

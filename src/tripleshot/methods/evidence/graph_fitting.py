@@ -7,18 +7,19 @@ graph makes it: features that hardly differ elsewhere may be what counts here. A
 so there are fewer steps, and none where there are hardly any; one with hundreds has more to say, and gets more. What is
 drawn depends on the graph and the seed alone, and so do the weights.
 
-On a dense graph, which is unlike most, a second network that starts from nothing learns from the same episodes, and
-scores are the means of both: what other graphs have taught stands in the way there.
+On a dense graph, which is unlike most, a second network that starts from nothing learns from the same episodes, again
+and again, and has the larger share of a score: what other graphs have taught stands in the way there.
 """
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial, reduce
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
+import numpy.typing as npt
 
 from tripleshot.arrays import FloatArray, hash_arrays
 from tripleshot.datasets.dataset import FewShotDataset
@@ -39,7 +40,9 @@ SEED = 0
 USUAL_STEPS, MAX_STEPS = 150, 400
 MAX_PER_RELATION, MIN_PER_RELATION = 10, 1.5  # steps: few relations say little, and many take longer to be heard
 DENSE = 20  # edges of an entity, on average
-OWN_WIDTH = 48  # of the network that starts from nothing
+OWN_WIDTH, OWN_SHARE = 48, 2 / 3  # of the network that starts from nothing, and what it counts beside the other
+OWN_STEPS, OWN_DROPOUT = 2400, 0.1  # it has all to learn, but not by heart: in each step it misses some features
+MAX_KEPT = 200  # steps whose episodes are kept for it: it learns from each several times
 ENOUGH_RELATIONS = USUAL_STEPS // MAX_PER_RELATION  # to learn from them alone
 MAX_STEPS_OF_HALVES = 50  # enough to see how sure to be, unless the fit itself is longer
 SHARE_OF_HALVES = 1 / 3  # of the steps of the fit: scores grow with them, and so does what they say
@@ -94,18 +97,40 @@ def fit_to_own_relations(
     learning = learn_plainly if index.kernel is None else partial(learn, num_threads=threads)
 
     network = network.standardized(np.concatenate([draw()[1].reshape(-1, len(table)) for _ in range(SAMPLED)]))
-    learners = [_Learner(network, steps)]
-    if num_relations >= ENOUGH_RELATIONS and dataset.graph.degrees.mean() >= DENSE:
-        own_steps = MAX_STEPS * steps // count_steps(num_relations)
-        learners.append(_Learner(network.untrained(OWN_WIDTH, np.random.default_rng(SEED)), own_steps))
-    for step in range(max(learner.steps for learner in learners)):
+    fitted = _Learner(network, steps)
+    is_dense = num_relations >= ENOUGH_RELATIONS and dataset.graph.degrees.mean() >= DENSE
+    kept: list[_Drawn] = []
+    for _ in range(steps if not is_dense else max(steps, MAX_KEPT * steps // count_steps(num_relations))):
         episodes, features = draw()
         offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)
         trust = meter.of_episodes(episodes, rng, threads)
-        for learner in learners:
-            if step < learner.steps:
-                learner.follow(_gradient(learner.network, features, trust, offsets, learning))
-    return reduce(NetworkWeights.joined, (learner.network for learner in learners))
+        if fitted.count < steps:
+            fitted.follow(_gradient(fitted.network, features, trust, offsets, learning))
+        if is_dense:
+            kept.append(_Drawn(features.astype(np.float16), trust, offsets))
+    if not is_dense:
+        return fitted.network
+    own = _Learner(network.untrained(OWN_WIDTH, rng), OWN_STEPS * steps // count_steps(num_relations))
+    while own.count < own.steps:
+        drawn = kept[own.count % len(kept)]
+        seeing_less = own.network.without(rng.random(len(table)) < OWN_DROPOUT)
+        own.follow(_gradient(seeing_less, drawn.features.astype(np.float32), drawn.trust, drawn.offsets, learning))
+    return fitted.network.joined(own.network, OWN_SHARE)
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Episodes of a step, to be learned from again; in half precision, because there are many.
+
+    Attributes:
+        features: of their true and wrong tails, shape (episodes, queries, 1 + negatives, number of features).
+        trust: shape (episodes, number of features).
+        offsets: shape (episodes,), logarithms of how many candidates each wrong tail stands for.
+    """
+
+    features: npt.NDArray[np.float16]
+    trust: Array
+    offsets: Array
 
 
 def count_steps(num_relations: int) -> int:
@@ -174,17 +199,17 @@ class _Learner:
 
     def __init__(self, network: NetworkWeights, steps: int) -> None:
         self.network, self.steps = network, steps
-        self._mean, self._square, self._count = np.zeros(1), np.zeros(1), 0
+        self._mean, self._square, self.count = np.zeros(1), np.zeros(1), 0
 
     def follow(self, gradient: Array) -> None:
         """Take one of the steps."""
-        rate = RATE * min(1.0, (self._count + 1) / WARMUP) * max(LAST_RATE, 1 - self._count / self.steps)
+        rate = RATE * min(1.0, (self.count + 1) / WARMUP) * max(LAST_RATE, 1 - self.count / self.steps)
         self.network = self.network.with_values(self.network.values - rate * self._direction(gradient))
 
     def _direction(self, gradient: Array) -> FloatArray:
         bounded = gradient * min(1.0, CLIP / max(float(np.linalg.norm(gradient)), TINY))
-        self._count += 1
+        self.count += 1
         self._mean = MOMENTUM * self._mean + (1 - MOMENTUM) * bounded
         self._square = SMOOTHING * self._square + (1 - SMOOTHING) * bounded**2
-        mean, square = self._mean / (1 - MOMENTUM**self._count), self._square / (1 - SMOOTHING**self._count)
+        mean, square = self._mean / (1 - MOMENTUM**self.count), self._square / (1 - SMOOTHING**self.count)
         return mean / (np.sqrt(square) + TINY)

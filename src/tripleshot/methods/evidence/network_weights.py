@@ -122,13 +122,23 @@ class NetworkWeights:
         nothing = np.zeros_like(hidden)
         return replace(self, hidden=hidden, bias=bias, trusted=nothing, trusting=nothing, out=out)
 
-    def joined(self, other: Self) -> Self:
-        """Return one network whose scores are the means of two that see features in the same units."""
+    def without(self, missed: npt.NDArray[np.bool_]) -> Self:
+        """Return the network as it is if some features, shape (num_features,), are not looked at either."""
+        return replace(self, left_out=self.left_out | missed)
+
+    def joined(self, other: Self, share: float) -> Self:
+        """Return one network whose scores mix those of two that see features in the same units.
+
+        Args:
+            other: joins this one.
+            share: what its scores count for, between 0 and 1.
+        """
         layers = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("hidden", "bias", "trusted", "trusting")
         }
-        return replace(self, **layers, out=np.concatenate([self.out, other.out]) / 2)
+        mixed = np.concatenate([(1 - share) * self.out, share * other.out]).astype(np.float32)
+        return replace(self, **layers, out=mixed)
 
     @property
     def values(self) -> Array:
