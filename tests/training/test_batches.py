@@ -92,7 +92,9 @@ def test_two_processes_learn_what_one_learns_from_the_batches_of_both(trained: P
     expected, found = (load_file(run / "checkpoint.safetensors") for run in runs)
     assert expected.keys() == found.keys()
     for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
+        # A softmax does not change with the bias of its keys: its gradient is rounding alone, which Adam makes a step.
+        tolerance = 1e-2 if name.endswith("key_value.bias") else 1e-5
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=tolerance, err_msg=name)
     np.testing.assert_array_equal(found["random"], expected["random"])  # the very same draws
     for one, other in zip(*map(log_of, runs), strict=True):
         assert other.keys() == one.keys()
