@@ -52,6 +52,7 @@ def main(
     draws: int = 5,
     measured: Annotated[list[Path] | None, Parameter(negative=())] = None,
     both_ways: Annotated[list[str] | None, Parameter(negative=())] = None,
+    left_out: str = "",
     only: str = "",
 ) -> None:
     """Train and measure.
@@ -76,18 +77,21 @@ def main(
         Datasets to rank the test queries of in place of those of the same name in GRAPHS, which hold more tasks out.
     both_ways
         Names of graphs on which methods are measured with and without the train tasks as edges.
+    left_out
+        Names of graphs, separated by commas, to leave out in turn; all that have test tasks by default.
     only
         Names of graphs, or `everything`, separated by commas: only these trainings are done and nothing is measured, so
         that several processes can share them.
     """
     datasets = {path.name: load_dataset(path) for path in sorted(graphs.iterdir())}
-    left_out_in_turn = [name for name, dataset in datasets.items() if dataset.test]  # made-up graphs have no test tasks
+    with_tests = [name for name, dataset in datasets.items() if dataset.test]  # made-up graphs have no test tasks
+    left_out_in_turn = left_out.split(",") if left_out else with_tests
     chosen = only.split(",") if only else [*left_out_in_turn, "everything"]
     for seed in range(seeds):
         folder, many = runs / f"seed-{seed}", replace(universal(), steps=steps, seed=seed)
         for name in chosen if not seed else [name for name in chosen if name != "everything"]:
-            left_out = {name}.union(*(group for group in SAME_FACTS if name in group))
-            others = [other for key, other in datasets.items() if key not in left_out]
+            related = {name}.union(*(group for group in SAME_FACTS if name in group))
+            others = [other for key, other in datasets.items() if key not in related]
             train_many(others, folder / (name if name == "everything" else f"without-{name}"), many, not seed)
             if name in datasets:
                 train_one(datasets[name], folder / f"only-{name}", target_steps, seed)
