@@ -64,6 +64,11 @@ class EntityTypes:
         values = (keys % max(num_types, 1)).astype(np.int32)
         return cls(tuple(encoded.dictionary.to_pylist()), frozen(offsets), frozen(values))
 
+    @classmethod
+    def none(cls, num_entities: int) -> "EntityTypes":
+        """Say nothing of any entity."""
+        return cls((), frozen(np.zeros(num_entities + 1, np.int64)), frozen(np.empty(0, np.int32)))
+
     def of(self, entities: IntArray) -> npt.NDArray[np.int32]:
         """Return the distinct types of these entities together."""
         positions, _ = arrays.expand(self.offsets, entities)

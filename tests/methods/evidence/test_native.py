@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from graphs import graph_of_ids
 from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import HiddenEdges
+from tripleshot.graph.types import EntityTypes
 from tripleshot.methods.evidence import native, path_rules, walks
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
@@ -24,6 +25,7 @@ entities = st.integers(0, NUM_ENTITIES - 1)
 triples = st.lists(st.tuples(entities, st.integers(0, NUM_RELATIONS - 1), entities), max_size=60, unique=True)
 examples_of = st.lists(st.tuples(entities, entities), min_size=1, max_size=5)
 hidden_of = st.sampled_from([None, 0, 1])
+types_of = st.lists(st.tuples(entities, st.sampled_from("abcd")), max_size=12)
 
 
 def indexes(graph):
@@ -32,6 +34,14 @@ def indexes(graph):
     assert found[0].kernel is not None
     assert found[1].kernel is None
     return found
+
+
+def typed(graph, pairs):
+    """Return the graph with types, given as pairs of entity and type; without any it has none."""
+    if not pairs:
+        return graph
+    owners, names = zip(*pairs, strict=True)
+    return graph.with_types(EntityTypes.from_pairs(np.array(owners), names, graph.num_entities))
 
 
 def everything(num_entities=NUM_ENTITIES):
@@ -45,24 +55,25 @@ def assert_equal(found, expected, names=None):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9, err_msg=name)
 
 
-@given(triples, examples_of, hidden_of)
-def test_it_measures_what_the_plain_code_measures(edges, pairs, relation):
-    fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+@given(triples, types_of, examples_of, hidden_of)
+def test_it_measures_what_the_plain_code_measures(edges, types, pairs, relation):
+    fast, plain = indexes(typed(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS), types))
     support, hidden = np.array(pairs), HiddenEdges.of(relation)
     examples, expected = fast.read_examples(support, hidden), plain.read_examples(support, hidden)
     np.testing.assert_array_equal(examples.rules.path_types, expected.rules.path_types)
     np.testing.assert_array_equal(examples.rules.confidence, expected.rules.confidence)
     assert_equal(examples, expected, ["link_shares", "head_profiles", "tail_profiles"])
     assert_equal(examples, expected, ["linked_share", "common_share", "distinct_tails", "distinct_heads"])
+    assert_equal(examples, expected, ["type_rarity", "typed_share"])
     found, right = fast.measure(examples, everything()), plain.measure(expected, everything())
     assert_equal(found.joins, right.joins)
     assert_equal(found.head_likeness, right.head_likeness)
     assert_equal(found.tail_likeness, right.tail_likeness)
 
 
-@given(triples, examples_of, hidden_of)
-def test_features_are_those_of_the_table(edges, pairs, relation):
-    fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+@given(triples, types_of, examples_of, hidden_of)
+def test_features_are_those_of_the_table(edges, types, pairs, relation):
+    fast, plain = indexes(typed(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS), types))
     table, support, hidden = FeatureTable(), np.array(pairs), HiddenEdges.of(relation)
     found, expected = (
         index.compute_features(table, index.read_examples(support, hidden), everything()) for index in (fast, plain)
@@ -77,10 +88,13 @@ def make_episode(support, relation, heads, tails):
     return Episode(-1, np.array(support), pairs, tails[:, 1:], 1.0, HiddenEdges.of(relation))
 
 
-@given(triples, st.lists(st.tuples(examples_of, hidden_of), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
-def test_features_of_episodes_are_those_of_the_table(edges, shown, seed):
+shown_of = st.lists(st.tuples(examples_of, hidden_of), min_size=1, max_size=4)
+
+
+@given(triples, types_of, shown_of, st.integers(0, 2**32 - 1))
+def test_features_of_episodes_are_those_of_the_table(edges, types, shown, seed):
     rng = np.random.default_rng(seed)
-    fast, plain = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+    fast, plain = indexes(typed(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS), types))
     drawn = [(rng.integers(0, NUM_ENTITIES, 3), rng.integers(0, NUM_ENTITIES, (3, 6))) for _ in shown]
     episodes = [
         make_episode(support, relation, heads, tails)

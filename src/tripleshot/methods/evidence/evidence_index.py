@@ -11,6 +11,7 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.graph.trigrams import NameTrigrams
+from tripleshot.graph.types import EntityTypes
 from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.native import EvidenceKernel, Weights, find_kernel
 from tripleshot.methods.evidence.pair_evidence import (
@@ -24,6 +25,7 @@ from tripleshot.methods.evidence.pair_evidence import (
 )
 from tripleshot.methods.evidence.path_rules import PathTypes, mine_path_rules
 from tripleshot.methods.evidence.plain_evidence import PlainEvidence
+from tripleshot.methods.evidence.type_likeness import TypeLikeness
 
 
 class EvidenceIndex:
@@ -40,9 +42,10 @@ class EvidenceIndex:
         self.graph = graph
         self.names = NameTrigrams.of(graph.entities) if text else None
         self.pairs, self.profiles = PairIndex(graph), RelationProfiles(graph)
+        self.types = TypeLikeness(graph.types or EntityTypes.none(graph.num_entities))
         rarity = 1 / np.log(graph.relation_counts() + 2.0)
-        self.plain = PlainEvidence(self.pairs, self.profiles, rarity)
-        self.kernel = find_kernel(graph, self.pairs, self.profiles, rarity) if native else None
+        self.plain = PlainEvidence(self.pairs, self.profiles, self.types, rarity)
+        self.kernel = find_kernel(graph, self.pairs, self.profiles, self.types, rarity) if native else None
 
     def read_examples(self, support: IntArray, hidden: HiddenEdges = HiddenEdges.none()) -> Examples:
         """Look at the examples of a relation once for all queries."""
@@ -65,6 +68,8 @@ class EvidenceIndex:
             common_share=int(has_common.sum()) / shots,
             distinct_tails=len(set(tails.tolist())) / shots,
             distinct_heads=len(set(heads.tolist())) / shots,
+            type_rarity=self.types.rarity(tails),
+            typed_share=float(self.types.has_any(tails).mean()),
         )
 
     @property

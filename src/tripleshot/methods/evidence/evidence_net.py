@@ -14,7 +14,7 @@ from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.index_files import keep
 from tripleshot.methods.caching import SupportCache, in_batches
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
-from tripleshot.methods.evidence.features import FeatureTable
+from tripleshot.methods.evidence.features import TYPE, FeatureTable
 from tripleshot.methods.evidence.graph_fitting import NUM_PAIRS, FittedHalves, fit_to_own_relations, fitting_code
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.pair_evidence import Examples, TailsByHead
@@ -244,9 +244,10 @@ class EvidenceNet(TrainableMethod[EvidenceNetSettings, "FeatureScorer"]):
     def explain(self, support: IntArray, head: int, tail: int) -> list[Reason]:
         """Name what speaks for and against a tail, each kind of evidence once; the weights add up to the score."""
         features = self.features(support, head, np.array([tail]))[0]
-        groups = np.stack([self.table.columns_of(group) for group in self.table.groups])
+        kinds = [kind for kind in self.table.groups if kind != TYPE or self.graph.types is not None]
+        groups = np.stack([self.table.columns_of(kind) for kind in kinds])
         network = self._network().for_relation(self.trust.of_examples(support))
         added, rest = network.contributions(features, groups)
-        weights = dict(zip(self.table.groups, added, strict=True))
+        weights = dict(zip(kinds, added, strict=True))
         reasons = describe_evidence(self.index, self._read(support), head, tail, weights)
         return [*reasons, Reason(START, "where every answer to this question starts", rest)]

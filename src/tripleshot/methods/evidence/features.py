@@ -15,6 +15,7 @@ from tripleshot.methods.evidence.pair_evidence import AskedEvidence
 
 QUERY = "query"  # the group of what is the same for all tails of a query, and so no evidence for any of them
 TEXT = "text"
+TYPE = "type"
 ALWAYS = "always"
 
 Transform = Literal["value", "positive", "logarithm"]
@@ -25,7 +26,8 @@ Scope = Literal["pair", "tail", "query"]
 """What a feature depends on beside the examples: head and tail, the tail alone, or the head alone. One of the pair is 0
 for a tail that nothing joins to the head, unless it is the tail of an example or has a neighbor in common with one."""
 
-OF_TAILS = ("tail_share", "tail_is_head", "mean_similarity", "largest_similarity", "shared_by_degree", "shared_share")
+OF_TAILS = ("tail_share", "tail_is_head", "mean_similarity", "largest_similarity", "shared_by_degree", "shared_share",
+    "type_share", "largest_type_share", "rare_type_share")
 OF_HEADS = ("head_is_head", "head_is_tail", "log_head_degree")
 
 
@@ -95,6 +97,10 @@ FEATURES = (
         "logarithm",
         10,
     ),
+    Feature("share of types in common with tails", TYPE, "type_share"),
+    Feature("a type of some tail", TYPE, "type_share", "positive"),
+    Feature("largest share of types in common with a tail", TYPE, "largest_type_share"),
+    Feature("share of types in common with tails, by how rare these are", TYPE, "rare_type_share"),
     Feature("similarity of the names of head and tail", TEXT, "name_similarity"),
     Feature("largest similarity to the name of a tail", TEXT, "largest_name_similarity"),
     Feature("mean similarity to the names of tails", TEXT, "mean_name_similarity"),
@@ -106,6 +112,7 @@ FEATURES = (
     Feature("the head is the head of an example", QUERY, "one", factor="head_is_head"),
     Feature("the head is the tail of an example", QUERY, "one", factor="head_is_tail"),
     Feature("log of the head's degree", QUERY, "one", factor="log_head_degree"),
+    Feature("share of examples whose tail has a type", QUERY, "one", factor="typed_share"),
 )
 
 

@@ -37,6 +37,8 @@ class Examples:
         common_share: share of examples with a common neighbor.
         distinct_tails: number of different tails per example.
         distinct_heads: number of different heads per example.
+        type_rarity: shape (K,), how rare the types of each example's tail are; 0 without any.
+        typed_share: share of examples whose tail has a type.
     """
 
     support: Integers
@@ -49,6 +51,8 @@ class Examples:
     common_share: float
     distinct_tails: float
     distinct_heads: float
+    type_rarity: Floats
+    typed_share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,20 +130,22 @@ class Likeness:
         degrees: shape (n,), number of edges of the entity.
         similarity: shape (K, n), cosine of its relations with those of each example's entity.
         shared: shape (K, n), weight of the neighbors that it has in common with each example's entity.
+        types: shape (K, n), share of the types of both that it has in common with each example's entity.
     """
 
     degrees: Integers
     similarity: Floats
     shared: Floats
+    types: Floats
 
     @classmethod
     def nothing(cls, num_entities: int, num_examples: int) -> "Likeness":
         """Return that no entity is like those of any example."""
-        return cls(np.zeros(num_entities, np.int64), *np.zeros((2, num_examples, num_entities)))
+        return cls(np.zeros(num_entities, np.int64), *np.zeros((3, num_examples, num_entities)))
 
     def take(self, rows: IntArray) -> "Likeness":
         """Return the entities at these places."""
-        return Likeness(self.degrees[rows], self.similarity[:, rows], self.shared[:, rows])
+        return Likeness(self.degrees[rows], *(part[:, rows] for part in (self.similarity, self.shared, self.types)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +186,9 @@ class AskedEvidence:
             "shared_by_degree": like.shared.mean(axis=0) / root,
             "shared_share": (like.shared > 0).mean(axis=0),
             "shared_by_similarity": (like.shared * heads.similarity).max(axis=0, initial=0),
+            "type_share": like.types.mean(axis=0),
+            "largest_type_share": like.types.max(axis=0, initial=0),
+            "rare_type_share": (like.types * self.examples.type_rarity[:, None]).mean(axis=0),
             "one": np.ones(len(tails)),
         }
         return found if self.names is None else found | self._name_quantities(self.names)
@@ -211,5 +220,6 @@ class AskedEvidence:
             "head_is_head": (support[:, 0, None] == heads).any(axis=0),
             "head_is_tail": (support[:, 1, None] == heads).any(axis=0),
             "log_head_degree": np.log1p(self.head_likeness.degrees),
+            "typed_share": examples.typed_share,
             "always": 1.0,
         }

@@ -16,15 +16,18 @@ from tripleshot.methods.evidence.pair_evidence import (
     TailsByHead,
 )
 from tripleshot.methods.evidence.path_rules import JoiningPaths, find_joining_paths
+from tripleshot.methods.evidence.type_likeness import TypeLikeness
 from tripleshot.methods.evidence.walks import ThreeStepWalks
 
 
 class PlainEvidence:
     """Measures evidence on one graph."""
 
-    def __init__(self, pairs: PairIndex, profiles: RelationProfiles, relation_rarity: Floats) -> None:
+    def __init__(
+        self, pairs: PairIndex, profiles: RelationProfiles, types: TypeLikeness, relation_rarity: Floats
+    ) -> None:
         """Take what is indexed already."""
-        self.graph, self.pairs, self.profiles = pairs.graph, pairs, profiles
+        self.graph, self.pairs, self.profiles, self.types = pairs.graph, pairs, profiles, types
         self.walks = ThreeStepWalks(pairs.graph, pairs, profiles)
         self.relation_rarity = relation_rarity
 
@@ -69,6 +72,7 @@ class PlainEvidence:
             degrees=self.profiles.degrees(asked, hidden)[places],
             similarity=self.profiles.of(asked, hidden).similarity(profiles.T)[places].T,
             shared=shared.reshape(len(asked), len(others))[places].T,
+            types=self.types.compare(asked, others)[:, places],
         )
 
     def _weigh_common(self, common: CommonNeighbors, num_pairs: int, hidden: HiddenEdges) -> Floats:

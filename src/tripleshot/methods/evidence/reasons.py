@@ -42,6 +42,7 @@ def describe_evidence(
         "walk": (walk_text(graph, walks[0]) if walks else f"no path of three steps joins {between}", walks, ()),
         "support": (support_text(graph, given) if given else "no example has this answer", (), given),
         "similarity": (f"{last} {compared.get('similarity')} the answers of the examples", (), ()),
+        "type": (type_text(index, examples.support, tail), (), ()),
         "text": (f"the name of {last} {compared.get('text')} those of the examples", (), ()),
     }
     told = ((kind, *found[kind]) for kind in found if kind in weights)
@@ -133,6 +134,18 @@ def support_text(graph: KnowledgeGraph, examples: Pairs) -> str:
     heads = [graph.entities.label(head) for head, _ in examples]
     named = heads if len(heads) <= MAX_NAMED else [*heads[: MAX_NAMED - 1], f"{len(heads) - MAX_NAMED + 1} more"]
     return f"the example{'s' * (len(heads) > 1)} {_listing(named)} {'have' if len(heads) > 1 else 'has'} this answer"
+
+
+def type_text(index: EvidenceIndex, support: IntArray, tail: int) -> str:
+    """Tell whether a tail is of the kind of the examples' tails, and of which."""
+    types, label = index.types.types, index.graph.entities.label(tail)
+    own, others = types.of(np.array([tail])), support[:, 1]
+    shared = np.intersect1d(own, types.of(others))
+    if not len(shared):
+        return f"{label} has no type in common with the answers of the examples"
+    num_alike = int(np.any(index.types.compare(np.array([tail]), others) > 0, axis=1).sum())
+    named = _listing([f"“{types.names[kind]}”" for kind in shared[:MAX_NAMED].tolist()])
+    return f"{label} is of the type {named}, as {num_alike} of {len(others)} answers of the examples"
 
 
 def degree_text(graph: KnowledgeGraph, tail: int) -> str:

@@ -16,7 +16,7 @@ class EvidenceNetSettings(TrainingSettings):
     without_evidence: str = setting(
         "",
         "kinds of evidence to leave out (ablation), separated by commas or blanks: link, path, common, walk, support, "
-        "similarity, text",
+        "similarity, type, text",
     )
     trust: bool = setting(False, "ask the examples about each other, so that what they confirm counts more")
     hidden_width: int = count(48, "size of the network's hidden layer")

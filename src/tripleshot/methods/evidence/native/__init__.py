@@ -41,6 +41,7 @@ from tripleshot.methods.evidence.pair_evidence import (
     TailsByHead,
 )
 from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, JoiningPaths, PathTypes
+from tripleshot.methods.evidence.type_likeness import TypeLikeness
 from tripleshot.methods.native_code import is_wanted
 
 FIRST_CAPACITY = 4096  # paths between examples; more are made room for
@@ -57,6 +58,7 @@ class EvidenceKernel:
         graph: KnowledgeGraph,
         pairs: PairIndex,
         profiles: RelationProfiles,
+        types: TypeLikeness,
         relation_rarity: Floats,
     ) -> None:
         """Take what is indexed already; nothing is copied that has the right type."""
@@ -76,6 +78,9 @@ class EvidenceKernel:
             entities=profiles.edges.entities,
             degrees=graph.degrees,
             rarity=profiles.rarity,
+            type_offsets=types.types.offsets,
+            type_values=types.types.values,
+            type_rarity=types.type_rarity,
             max_middle_degree=MAX_MIDDLE_DEGREE,
             max_walks=MAX_WALKS,
         )
@@ -161,15 +166,16 @@ class EvidenceKernel:
     def measure_likeness(self, hidden: HiddenEdges, entities: IntArray, others: Integers, profiles: Floats) -> Likeness:
         """Compare entities with others by relations, whose profiles are given, and by neighbors."""
         entities, others, unseen = _whole(entities), _whole(others), pin_hidden(self.graph, hidden)
-        degrees, (similarity, shared) = np.empty(len(entities), np.int64), np.zeros((2, len(others), len(entities)))
+        degrees = np.empty(len(entities), np.int64)
+        similarity, shared, types = np.zeros((3, len(others), len(entities)))
         with self._scratch() as scratch:
             failed = self._library.compare(
                 *(self._graph.address, scratch, unseen.address, len(entities), entities.ctypes.data, len(others)),
                 *(others.ctypes.data, profiles.ctypes.data, similarity.ctypes.data, shared.ctypes.data),
-                degrees.ctypes.data,
+                *(types.ctypes.data, degrees.ctypes.data),
             )
             _check(failed)
-        return Likeness(degrees, similarity, shared)
+        return Likeness(degrees, similarity, shared, types)
 
     def compute_features(self, table: FeatureTable, evidence: AskedEvidence) -> Weights:
         """Return what `FeatureTable.compute` returns; names are not looked at."""
@@ -182,7 +188,7 @@ class EvidenceKernel:
             *(features.address, support.address, len(asked.heads), factors.ctypes.data, heads.similarity.ctypes.data),
             *(heads.shared.ctypes.data, len(tails), tails.ctypes.data, rows.ctypes.data),
             *(EvidenceStructure.of(evidence.joins.block), like.degrees.ctypes.data, like.similarity.ctypes.data),
-            *(like.shared.ctypes.data, out.ctypes.data),
+            *(like.shared.ctypes.data, like.types.ctypes.data, out.ctypes.data),
         )
         return out
 
@@ -263,11 +269,11 @@ class EvidenceKernel:
 
 
 def find_kernel(
-    graph: KnowledgeGraph, pairs: PairIndex, profiles: RelationProfiles, relation_rarity: Floats
+    graph: KnowledgeGraph, pairs: PairIndex, profiles: RelationProfiles, types: TypeLikeness, relation_rarity: Floats
 ) -> EvidenceKernel | None:
     """Return the kernel for a graph, or None where it is not wanted or cannot be compiled."""
     found = library() if is_wanted() and graph.num_relations else None
-    return None if found is None else EvidenceKernel(found, graph, pairs, profiles, relation_rarity)
+    return None if found is None else EvidenceKernel(found, graph, pairs, profiles, types, relation_rarity)
 
 
 def _whole(array: IntArray) -> Integers:

@@ -111,12 +111,13 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     int64_t size = episode->num_examples, width = 2 * graph->num_relations, hidden = episode->hidden.relation;
     int64_t *heads = take(memory, size, sizeof(int64_t)), *tails = take(memory, size, sizeof(int64_t));
     int64_t *has_common = take(memory, size, sizeof(int64_t)), *is_linked = take(memory, size, sizeof(int64_t));
-    Examples examples = {{size, heads, tails}, {0}, take(memory, width, sizeof(double)),
+    double *type_rarity = take(memory, size, sizeof(double));
+    Examples examples = {{size, heads, tails, type_rarity}, {0}, take(memory, width, sizeof(double)),
                          take(memory, width * size, sizeof(double)), take(memory, width * size, sizeof(double)), {0}};
     if (memory->has_failed) return examples;
     for (int64_t example = 0; example < size; example++)
         heads[example] = episode->support[2 * example], tails[example] = episode->support[2 * example + 1];
-    int64_t num_joining, num_linked = 0, num_common = 0;
+    int64_t num_joining, num_linked = 0, num_common = 0, num_typed = 0;
     int64_t *joining = find_joining(graph, hidden, &examples.support, memory, has_common, &num_joining);
     if (memory->has_failed) return examples;
     examples.rules = mine_rules(graph, scratch, &examples.support, joining, num_joining, smoothing, memory);
@@ -129,6 +130,11 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     for (int64_t relation = 0; relation < width; relation++) examples.link_shares[relation] /= (double)size;
     for (int64_t example = 0; example < size; example++)
         num_linked += is_linked[example], num_common += has_common[example];
+    for (int64_t example = 0; example < size; example++) {
+        int64_t first = graph->type_offsets[tails[example]], last = graph->type_offsets[tails[example] + 1];
+        for (int64_t type = first; type < last; type++) type_rarity[example] += graph->type_rarity[graph->types[type]];
+        if (last > first) type_rarity[example] /= (double)(last - first), num_typed++;
+    }
     read_profiles(graph, hidden, size, heads, examples.head_profiles);
     read_profiles(graph, hidden, size, tails, examples.tail_profiles);
     double *factors = examples.factors, count = (double)size;
@@ -137,6 +143,7 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     factors[DISTINCT_TAILS] = (double)count_distinct(tails, size) / count;
     factors[REPEATED_TAILS] = 1 - factors[DISTINCT_TAILS];
     factors[DISTINCT_HEADS] = (double)count_distinct(heads, size) / count;
+    factors[TYPED_SHARE] = (double)num_typed / count;
     factors[ALWAYS] = 1;
     return examples;
 }
@@ -149,7 +156,7 @@ static int is_of_pair(int64_t quantity) {
 /* What belongs to each tail alone. */
 typedef struct {
     int64_t count, *entities, *degrees;
-    double *similarity, *shared; /* [number of examples][count] */
+    double *similarity, *shared, *types; /* [number of examples][count] */
     float *values;               /* [count][number of features] before factors; zero for features of a pair */
     char *speaks;                /* [count] whether features of a pair may be other than zero if nothing joins the pair */
 } Tails;
@@ -158,7 +165,7 @@ typedef struct {
 static Tails find_tails(const Graph *graph, Scratch *scratch, const Episode *episode, const Examples *examples,
                         int64_t num_features, Memory *memory, int32_t *places) {
     int64_t total = episode->num_heads * episode->num_tails, size = examples->support.count;
-    Tails tails = {0, take(memory, total, sizeof(int64_t)), NULL, NULL, NULL, NULL, NULL};
+    Tails tails = {0, take(memory, total, sizeof(int64_t)), NULL, NULL, NULL, NULL, NULL, NULL};
     if (memory->has_failed) return tails;
     for (int64_t place = 0; place < total; place++) {
         int32_t *slot = scratch->slots + episode->tails[place];
@@ -169,11 +176,13 @@ static Tails find_tails(const Graph *graph, Scratch *scratch, const Episode *epi
     tails.degrees = take(memory, tails.count, sizeof(int64_t));
     tails.similarity = take(memory, size * tails.count, sizeof(double));
     tails.shared = take(memory, size * tails.count, sizeof(double));
+    tails.types = take(memory, size * tails.count, sizeof(double));
     tails.values = take(memory, tails.count * num_features, sizeof(float));
     tails.speaks = take(memory, tails.count, sizeof(char));
     if (!memory->has_failed)
         compare_visible(graph, scratch, episode->hidden.relation, tails.count, tails.entities, size,
-                        examples->support.tails, examples->tail_profiles, tails.similarity, tails.shared, tails.degrees);
+                        examples->support.tails, examples->tail_profiles, tails.similarity, tails.shared, tails.types,
+                        tails.degrees);
     return tails;
 }
 
@@ -187,11 +196,13 @@ static void describe_tails(const Features *features, const Support *support, Tai
             double both = tails->shared[example * tails->count + tail];
             found[MEAN_SIMILARITY] += like, found[SHARED_BY_DEGREE] += both, found[SHARED_SHARE] += both > 0;
             found[LARGEST_SIMILARITY] = larger(found[LARGEST_SIMILARITY], like);
+            add_types(support, example, tails->types[example * tails->count + tail], found);
             if (support->heads[example] == tails->entities[tail]) found[TAIL_IS_HEAD] = 1;
             if (support->tails[example] == tails->entities[tail]) found[TAIL_SHARE] += 1;
         }
         tails->speaks[tail] = found[SHARED_SHARE] > 0 || found[TAIL_SHARE] > 0;
         found[MEAN_SIMILARITY] /= count, found[TAIL_SHARE] /= count, found[SHARED_SHARE] /= count;
+        found[TYPE_SHARE] /= count, found[RARE_TYPE_SHARE] /= count;
         found[SHARED_BY_DEGREE] /= count * sqrt(larger((double)tails->degrees[tail], 1));
         float *values = tails->values + tail * features->count;
         for (int64_t feature = 0; feature < features->count; feature++)
@@ -249,7 +260,7 @@ static void write_episode(const Graph *graph, Scratch *scratch, const Features *
     Examples examples = read_examples(graph, scratch, episode, smoothing, memory);
     if (memory->has_failed) return;
     compare_visible(graph, scratch, hidden, num_heads, episode->heads, size, examples.support.heads,
-                    examples.head_profiles, similarity, shared, degrees);
+                    examples.head_profiles, similarity, shared, NULL, degrees);
     Tails tails = find_tails(graph, scratch, episode, &examples, features->count, memory, places);
     if (memory->has_failed) return;
     describe_tails(features, &examples.support, &tails);

@@ -30,7 +30,9 @@ class PinnedExamples:
     def of(cls, examples: Examples, graph: KnowledgeGraph, path_types: PathTypes) -> "PinnedExamples":
         """Copy what the kernel needs."""
         heads, tails = examples.support.T
-        support = Pinned(SupportStructure, count=len(heads), heads=heads, tails=tails)
+        support = Pinned(
+            SupportStructure, count=len(heads), heads=heads, tails=tails, type_rarity=examples.type_rarity
+        )
         rules = pin_rules(path_types, examples.rules.path_types, examples.rules.weights)
         return cls(support, rules, pin_hidden(graph, examples.hidden))
 

@@ -6,12 +6,12 @@
 enum {
     NUM_LINKS, LINK_SHARE, LINK_EXCLUSIVENESS, LINK_RARITY, PATH_WEIGHT, COMMON_WEIGHT, WALK_WEIGHT, WALK_BY_DEGREE,
     TAIL_SHARE, TAIL_IS_HEAD, SIMILAR_HEAD, SAME_NEIGHBORS, MEAN_SIMILARITY, LARGEST_SIMILARITY, SHARED_BY_DEGREE,
-    SHARED_SHARE, SHARED_BY_SIMILARITY, ONE, NUM_QUANTITIES
+    SHARED_SHARE, SHARED_BY_SIMILARITY, TYPE_SHARE, LARGEST_TYPE_SHARE, RARE_TYPE_SHARE, ONE, NUM_QUANTITIES
 };
 const char *QUANTITIES =
     "num_links link_share link_exclusiveness link_rarity path_weight common_weight walk_weight walk_by_degree "
     "tail_share tail_is_head similar_head same_neighbors mean_similarity largest_similarity shared_by_degree "
-    "shared_share shared_by_similarity one";
+    "shared_share shared_by_similarity type_share largest_type_share rare_type_share one";
 
 enum { VALUE, POSITIVE, LOGARITHM };
 const char *TRANSFORMS = "value positive logarithm";
@@ -19,11 +19,11 @@ const char *TRANSFORMS = "value positive logarithm";
 /* What they are multiplied by, as `AskedEvidence.query_quantities` names and defines it. */
 enum {
     LINKED_SHARE, IS_UNLINKED, COMMON_SHARE, DISTINCT_TAILS, REPEATED_TAILS, DISTINCT_HEADS, HEAD_IS_HEAD, HEAD_IS_TAIL,
-    LOG_HEAD_DEGREE, ALWAYS, NUM_FACTORS
+    LOG_HEAD_DEGREE, TYPED_SHARE, ALWAYS, NUM_FACTORS
 };
 const char *FACTORS =
     "linked_share is_unlinked common_share distinct_tails repeated_tails distinct_heads head_is_head head_is_tail "
-    "log_head_degree always";
+    "log_head_degree typed_share always";
 
 typedef struct {
     int64_t count;
@@ -35,9 +35,16 @@ typedef struct {
 typedef struct {
     int64_t count;
     const int64_t *heads, *tails;
+    const double *type_rarity; /* of the types of each tail */
 } Support;
 
 static double larger(double a, double b) { return a > b ? a : b; }
+
+/* Add up what a tail has of the types of an example's tail; the sums are divided by the number of examples at the end. */
+static void add_types(const Support *support, int64_t example, double types, double *found) {
+    found[TYPE_SHARE] += types, found[RARE_TYPE_SHARE] += types * support->type_rarity[example];
+    found[LARGEST_TYPE_SHARE] = larger(found[LARGEST_TYPE_SHARE], types);
+}
 
 static void join(const Evidence *joins, int64_t pair, double degree, double *found) {
     found[NUM_LINKS] = joins->num_links[pair], found[LINK_SHARE] = joins->link_share[pair];
@@ -74,7 +81,7 @@ static double transformed(const Features *features, int64_t feature, const doubl
 void write_features(const Features *features, const Support *support, int64_t num_heads, const float *factors,
                     const double *head_similarity, const double *head_shared, int64_t num_tails, const int64_t *tails,
                     const int64_t *rows, Evidence joins, const int64_t *degrees, const double *similarity,
-                    const double *shared, float *out) {
+                    const double *shared, const double *types, float *out) {
     for (int64_t pair = 0; pair < num_tails; pair++) {
         double found[NUM_QUANTITIES] = {0}, root = sqrt(larger((double)degrees[pair], 1));
         join(&joins, pair, (double)degrees[pair], found);
@@ -84,6 +91,7 @@ void write_features(const Features *features, const Support *support, int64_t nu
             found[MEAN_SIMILARITY] += like, found[SHARED_BY_DEGREE] += both, found[SHARED_SHARE] += both > 0;
             found[LARGEST_SIMILARITY] = larger(found[LARGEST_SIMILARITY], like);
             found[SHARED_BY_SIMILARITY] = larger(found[SHARED_BY_SIMILARITY], both * head_like);
+            add_types(support, example, types[example * num_tails + pair], found);
             if (support->heads[example] == tails[pair]) found[TAIL_IS_HEAD] = 1;
             if (support->tails[example] != tails[pair]) continue;
             found[TAIL_SHARE] += 1;
@@ -92,6 +100,7 @@ void write_features(const Features *features, const Support *support, int64_t nu
         }
         double count = (double)support->count;
         found[MEAN_SIMILARITY] /= count, found[TAIL_SHARE] /= count, found[SHARED_SHARE] /= count;
+        found[TYPE_SHARE] /= count, found[RARE_TYPE_SHARE] /= count;
         found[SHARED_BY_DEGREE] /= count * root;
         const float *factor = factors + rows[pair] * features->count;
         for (int64_t feature = 0; feature < features->count; feature++)

@@ -21,6 +21,9 @@ typedef struct {
     const int32_t *entities;         /* the entity at the other end of each edge */
     const int64_t *degrees;          /* [num_entities] edges in both directions */
     const double *rarity;            /* [2 * num_relations] inverse document frequency */
+    const int64_t *type_offsets;     /* [num_entities + 1] where each entity's types start */
+    const int32_t *types;            /* ascending within an entity */
+    const double *type_rarity;       /* of each type */
     int64_t max_middle_degree, max_walks;
 } Graph;
 

@@ -63,13 +63,25 @@ static void compare_relations(const Graph *graph, const Scratch *scratch, int64_
     }
 }
 
-/* Compare entities with others: by their relations and by their neighbors.
+/* Return which share of the types that one of two entities has both have. */
+static double compare_types(const Graph *graph, int64_t one, int64_t other) {
+    int64_t first = graph->type_offsets[one], second = graph->type_offsets[other], both = 0;
+    int64_t first_end = graph->type_offsets[one + 1], second_end = graph->type_offsets[other + 1];
+    int64_t sum = first_end - first + second_end - second;
+    while (first < first_end && second < second_end) {
+        int32_t a = graph->types[first], b = graph->types[second];
+        both += a == b, first += a <= b, second += b <= a;
+    }
+    return both ? (double)both / (double)(sum - both) : 0;
+}
+
+/* Compare entities with others: by their relations, their neighbors and their types.
  *
- * `profiles` is [2 * num_relations][num_others], of unit length; `similarity` and `shared` are [num_others][num_entities]
- * and zero at first; `degrees` is [num_entities]. An entity that stands there several times is compared once. */
+ * `profiles` is [2 * num_relations][num_others], of unit length; `similarity`, `shared` and `types` are
+ * [num_others][num_entities] and zero at first; `degrees` is [num_entities]. An entity that stands there several times is compared once. */
 static void compare_visible(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t num_entities,
                             const int64_t *entities, int64_t num_others, const int64_t *others, const double *profiles,
-                            double *similarity, double *shared, int64_t *degrees) {
+                            double *similarity, double *shared, double *types, int64_t *degrees) {
     for (int64_t place = num_entities - 1; place >= 0; place--) scratch->slots[entities[place]] = (int32_t)place + 1;
     for (int64_t first = 0; first < num_others; first += MAX_MASKED) {
         int64_t size = num_others - first < MAX_MASKED ? num_others - first : MAX_MASKED, done = first * num_entities;
@@ -80,6 +92,8 @@ static void compare_visible(const Graph *graph, Scratch *scratch, int64_t hidden
     for (int64_t place = 0; place < num_entities; place++) {
         int64_t slot = scratch->slots[entities[place]] - 1;
         degrees[place] = visible_degree(graph, scratch, entities[place]);
+        for (int64_t other = 0; types && other < num_others; other++)
+            types[other * num_entities + place] = compare_types(graph, entities[place], others[other]);
         if (slot == place) continue;
         for (int64_t other = 0; other < num_others; other++) {
             similarity[other * num_entities + place] = similarity[other * num_entities + slot];
@@ -92,11 +106,11 @@ static void compare_visible(const Graph *graph, Scratch *scratch, int64_t hidden
 /* The same with a relation hidden first. Return 0, or 1 without memory. */
 int compare(const Graph *graph, Scratch *scratch, const Hidden *unseen, int64_t num_entities, const int64_t *entities,
             int64_t num_others, const int64_t *others, const double *profiles, double *similarity, double *shared,
-            int64_t *degrees) {
+            double *types, int64_t *degrees) {
     if (!is_usable(scratch)) return 1;
     hide(scratch, unseen, 1);
     compare_visible(graph, scratch, unseen->relation, num_entities, entities, num_others, others, profiles, similarity,
-                    shared, degrees);
+                    shared, types, degrees);
     hide(scratch, unseen, -1);
     return 0;
 }

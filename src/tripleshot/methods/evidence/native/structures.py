@@ -50,6 +50,9 @@ class GraphStructure(Structure):
         "entities": SMALL,
         "degrees": INTEGERS,
         "rarity": FLOATS,
+        "type_offsets": INTEGERS,
+        "type_values": SMALL,
+        "type_rarity": FLOATS,
         **dict.fromkeys(("max_middle_degree", "max_walks")),
     }
     _fields_ = _fields(types)
@@ -72,7 +75,7 @@ class HiddenStructure(Structure):
 class SupportStructure(Structure):
     """Examples."""
 
-    types: ClassVar[Members] = {"count": None, "heads": INTEGERS, "tails": INTEGERS}
+    types: ClassVar[Members] = {"count": None, "heads": INTEGERS, "tails": INTEGERS, "type_rarity": FLOATS}
     _fields_ = _fields(types)
 
 
@@ -155,10 +158,10 @@ def library() -> ctypes.CDLL | None:
         "join_pairs": (POINTER, NUMBER, NUMBER, POINTER, POINTER, NUMBER, *3 * (POINTER,)),
         "count_reached": (POINTER, POINTER, POINTER, NUMBER, POINTER, POINTER),
         "read_profiles": (POINTER, NUMBER, NUMBER, POINTER, POINTER),
-        "compare": (*3 * (POINTER,), NUMBER, POINTER, NUMBER, *5 * (POINTER,)),
+        "compare": (*3 * (POINTER,), NUMBER, POINTER, NUMBER, *6 * (POINTER,)),
         "write_features": (
             *(POINTER, POINTER, NUMBER, *3 * (POINTER,), NUMBER, POINTER, POINTER),
-            *(EvidenceStructure, *4 * (POINTER,)),
+            *(EvidenceStructure, *5 * (POINTER,)),
         ),
         "score_tails": (
             *(*5 * (POINTER,), NUMBER, POINTER, EvidenceStructure, NUMBER),
