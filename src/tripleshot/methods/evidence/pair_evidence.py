@@ -14,6 +14,7 @@ from tripleshot.arrays import IntArray
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.trigrams import NameTrigrams
 from tripleshot.methods.evidence.path_rules import PathRules
+from tripleshot.methods.evidence.walk_rules import WalkRules
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,7 +30,8 @@ class Examples:
     Attributes:
         support: shape (K, 2).
         hidden: edges that are not seen.
-        rules: paths that join examples.
+        rules: paths of one or two steps that join examples.
+        walk_rules: paths of three steps that join examples.
         link_shares: shape (2 * num_relations,), the share of examples joined by each relation.
         head_profiles: shape (2 * num_relations, K), the relations of each example's head.
         tail_profiles: shape (2 * num_relations, K), the relations of each example's tail.
@@ -42,6 +44,7 @@ class Examples:
     support: Integers
     hidden: HiddenEdges
     rules: PathRules
+    walk_rules: WalkRules
     link_shares: Floats
     head_profiles: Floats
     tail_profiles: Floats
@@ -92,8 +95,13 @@ class Joins:
         link_exclusiveness: largest 1 / (the head's edges of the link's relation) among the links.
         link_rarity: largest rarity in the graph of the relation of one of the links.
         path_weight: sum of the weights of the examples' rules that join the two.
+        path_probability: sum of the same weights, each times the probability that a random walk along the rule's
+            relations leads from head to tail.
         common_weight: weight of the entities next to both.
         walk_weight: weight of the walks of three steps from head to tail.
+        walk_probability: what `path_probability` is, of the examples' rules of three steps.
+        walk_rule_weight: sum of the weights of those that join the two.
+        best_walk_rule: largest of these weights.
     """
 
     num_links: Floats
@@ -101,8 +109,12 @@ class Joins:
     link_exclusiveness: Floats
     link_rarity: Floats
     path_weight: Floats
+    path_probability: Floats
     common_weight: Floats
     walk_weight: Floats
+    walk_probability: Floats
+    walk_rule_weight: Floats
+    best_walk_rule: Floats
 
     @classmethod
     def nothing(cls, num_pairs: int) -> "Joins":
@@ -111,7 +123,7 @@ class Joins:
 
     @property
     def block(self) -> Floats:
-        """All of them in the order of their fields, shape (7, n); no copy if they are the rows of a matrix."""
+        """All of them in the order of their fields, shape (11, n); no copy if they are the rows of a matrix."""
         rows = [getattr(self, field.name) for field in fields(self)]
         whole = rows[0].base
         is_matrix = isinstance(whole, np.ndarray) and whole.shape == (len(rows), len(rows[0]))

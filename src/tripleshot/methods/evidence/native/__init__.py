@@ -41,6 +41,7 @@ from tripleshot.methods.evidence.pair_evidence import (
     TailsByHead,
 )
 from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, JoiningPaths, PathTypes
+from tripleshot.methods.evidence.walk_rules import MAX_ENDS, MAX_MINED, MAX_RULES, MAX_VISITS, Masses
 from tripleshot.methods.native_code import is_wanted
 
 FIRST_CAPACITY = 4096  # paths between examples; more are made room for
@@ -78,6 +79,10 @@ class EvidenceKernel:
             rarity=profiles.rarity,
             max_middle_degree=MAX_MIDDLE_DEGREE,
             max_walks=MAX_WALKS,
+            max_rules=MAX_RULES,
+            max_ends=MAX_ENDS,
+            max_visits=MAX_VISITS,
+            max_mined=MAX_MINED,
         )
         self._relation_rarity = np.ascontiguousarray(relation_rarity, np.float64)
         self._prepared: weakref.WeakKeyDictionary[FeatureTable, Pinned] = weakref.WeakKeyDictionary()
@@ -96,7 +101,7 @@ class EvidenceKernel:
             with self._scratch() as scratch:
                 failed = self._library.measure_pairs(
                     *(self._graph.address, scratch, pinned.hidden.address, pinned.rules.address),
-                    *(examples.link_shares.ctypes.data, self._relation_rarity.ctypes.data, last - first),
+                    *(pinned.walk_rules.address, examples.link_shares.ctypes.data, self._relation_rarity.ctypes.data, last - first),
                     heads.ctypes.data + 8 * first,
                     *(offsets.ctypes.data + 8 * first, tails.ctypes.data, evidence),
                 )
@@ -135,6 +140,17 @@ class EvidenceKernel:
             if count <= capacity:
                 return JoiningPaths(owners[:count], path_types[:count]), has_common > 0
             capacity = count
+
+    def mine_walks(self, support: Integers, hidden: HiddenEdges) -> Masses:
+        """Return the path types of three steps that join pairs, shape (K, 2), and their masses: `mine_walk_rules`."""
+        heads, tails = (_whole(ends) for ends in support.T)
+        path_types, masses = np.empty(MAX_RULES, np.int64), np.empty(MAX_RULES)
+        count = self._library.mine_walks(
+            *(self._graph.address, number_of(hidden), len(heads), heads.ctypes.data, tails.ctypes.data),
+            *(path_types.ctypes.data, masses.ctypes.data),
+        )
+        _check(count < 0)
+        return path_types[:count], masses[:count]
 
     def count_reached(self, path_types: Integers, heads: IntArray) -> Integers:
         """Return how many entities each path type leads to from the heads, each head's counted by itself."""

@@ -3,7 +3,7 @@
  * an episode. */
 
 #define FIRST_CAPACITY 1024 /* paths between examples; more are made room for */
-#define MAX_PARTS 32
+#define MAX_PARTS 48
 
 typedef struct {
     Hidden hidden;
@@ -35,6 +35,7 @@ static void give_back(Memory *memory) {
 typedef struct {
     Support support;
     Rules rules;
+    WalkRules walk_rules;
     double *link_shares, *head_profiles, *tail_profiles;
     double factors[NUM_FACTORS]; /* those that are the same for all heads, and zero for the others */
 } Examples;
@@ -94,6 +95,25 @@ static Rules mine_rules(const Graph *graph, Scratch *scratch, const Support *sup
     return rules;
 }
 
+/* Collect the rules of three steps: `mine_walk_rules`. */
+static WalkRules mine_walk_rules(const Graph *graph, int64_t hidden, const Support *support, double smoothing,
+                                 Memory *memory) {
+    int64_t most = graph->max_rules, width = 2 * graph->num_relations;
+    int64_t *first = take(memory, most, sizeof(int64_t)), *second = take(memory, most, sizeof(int64_t));
+    int64_t *third = take(memory, most, sizeof(int64_t));
+    double *weights = take(memory, most, sizeof(double));
+    WalkRules rules = {0, first, second, third, weights};
+    if (memory->has_failed) return rules;
+    rules.count = mine_walks(graph, hidden, support->count, support->heads, support->tails, third, weights);
+    memory->has_failed |= rules.count < 0;
+    for (int64_t rule = 0; rule < rules.count; rule++) {
+        first[rule] = third[rule] / width / width, second[rule] = third[rule] / width % width, third[rule] %= width;
+        double mass = weights[rule] < (double)support->count ? weights[rule] : (double)support->count;
+        weights[rule] = -log1p(-mass / ((double)support->count + smoothing));
+    }
+    return rules;
+}
+
 /* Return how many different numbers there are, of a few. */
 static int64_t count_distinct(const int64_t *numbers, int64_t size) {
     int64_t count = 0;
@@ -111,7 +131,7 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     int64_t size = episode->num_examples, width = 2 * graph->num_relations, hidden = episode->hidden.relation;
     int64_t *heads = take(memory, size, sizeof(int64_t)), *tails = take(memory, size, sizeof(int64_t));
     int64_t *has_common = take(memory, size, sizeof(int64_t)), *is_linked = take(memory, size, sizeof(int64_t));
-    Examples examples = {{size, heads, tails}, {0}, take(memory, width, sizeof(double)),
+    Examples examples = {{size, heads, tails}, {0}, {0}, take(memory, width, sizeof(double)),
                          take(memory, width * size, sizeof(double)), take(memory, width * size, sizeof(double)), {0}};
     if (memory->has_failed) return examples;
     for (int64_t example = 0; example < size; example++)
@@ -120,6 +140,7 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     int64_t *joining = find_joining(graph, hidden, &examples.support, memory, has_common, &num_joining);
     if (memory->has_failed) return examples;
     examples.rules = mine_rules(graph, scratch, &examples.support, joining, num_joining, smoothing, memory);
+    examples.walk_rules = mine_walk_rules(graph, hidden, &examples.support, smoothing, memory);
     for (int64_t path = 0; path < num_joining; path++) {
         int64_t path_type = joining[path] / size;
         if (path_type % (width + 1)) continue;
@@ -210,8 +231,7 @@ static void write_head(const Features *features, const Support *support, const d
         int64_t tail = places[pair];
         const float *restrict values = all->values + tail * width;
         for (int64_t feature = 0; feature < width; feature++) out[feature] = values[feature] * factor[feature];
-        if (!all->speaks[tail] && joins->num_links[pair] == 0 && joins->common[pair] == 0 && joins->walk[pair] == 0 &&
-            joins->path[pair] == 0) continue;
+        if (!all->speaks[tail] && !is_reached(joins, pair)) continue;
         double found[NUM_QUANTITIES] = {0};
         join(joins, pair, (double)all->degrees[tail], found);
         for (int64_t example = 0; all->speaks[tail] && example < support->count; example++) {
@@ -239,11 +259,11 @@ static void write_episode(const Graph *graph, Scratch *scratch, const Features *
     int64_t *of_pair = take(memory, features->count, sizeof(int64_t)), *degrees = take(memory, num_heads, sizeof(int64_t));
     double *similarity = take(memory, size * num_heads, sizeof(double));
     double *shared = take(memory, size * num_heads, sizeof(double));
-    double *block = take(memory, 7 * num_tails, sizeof(double));
+    double *block = take(memory, NUM_JOINS * num_tails, sizeof(double));
     float *factor = take(memory, features->count, sizeof(float));
     if (memory->has_failed) return;
-    Evidence joins = {block, block + num_tails, block + 2 * num_tails, block + 3 * num_tails, block + 4 * num_tails,
-                      block + 5 * num_tails, block + 6 * num_tails};
+    Evidence joins;
+    for (size_t array = 0; array < NUM_JOINS; array++) ((double **)&joins)[array] = block + array * num_tails;
     for (int64_t feature = 0; feature < features->count; feature++)
         if (is_of_pair(features->quantities[feature])) of_pair[num_of_pair++] = feature;
     Examples examples = read_examples(graph, scratch, episode, smoothing, memory);
@@ -256,9 +276,9 @@ static void write_episode(const Graph *graph, Scratch *scratch, const Features *
     for (int64_t index = 0; index < num_heads; index++) {
         int64_t head = episode->heads[index], start = index * num_tails;
         double *factors = examples.factors;
-        memset(block, 0, 7 * num_tails * sizeof(double));
-        if (measure_head(graph, scratch, hidden, &examples.rules, examples.link_shares, relation_rarity, head, num_tails,
-                         episode->tails + start, joins)) {
+        memset(block, 0, NUM_JOINS * num_tails * sizeof(double));
+        if (measure_head(graph, scratch, hidden, &examples.rules, &examples.walk_rules, examples.link_shares,
+                         relation_rarity, head, num_tails, episode->tails + start, joins)) {
             memory->has_failed = 1;
             return;
         }

@@ -5,6 +5,7 @@
 
 #include "gelu.h"
 #include "graph.h"
+#include "walk_rules.h"
 #include "joins.h"
 #include "examples.h"
 #include "likeness.h"

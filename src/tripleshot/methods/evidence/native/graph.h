@@ -22,6 +22,7 @@ typedef struct {
     const int64_t *degrees;          /* [num_entities] edges in both directions */
     const double *rarity;            /* [2 * num_relations] inverse document frequency */
     int64_t max_middle_degree, max_walks;
+    int64_t max_rules, max_ends, max_visits, max_mined; /* of rules of three steps */
 } Graph;
 
 typedef struct {
