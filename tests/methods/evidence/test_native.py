@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from graphs import graph_of_ids
 from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import HiddenEdges
-from tripleshot.methods.evidence import native, path_rules, walks
+from tripleshot.methods.evidence import native, path_rules, plain_evidence, walk_rules, walks
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.pair_evidence import TailsByHead
@@ -107,7 +107,7 @@ def test_features_of_episodes_with_many_examples_and_paths_are_those_of_the_tabl
 @given(triples, examples_of, st.sampled_from([1, 3, 6]), st.sampled_from([4, 12, 1000]))
 def test_hubs_and_long_walks_are_left_out_alike(edges, pairs, max_degree, max_walks):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (native, walks, path_rules):
+        for module in (native, walks, path_rules, plain_evidence, walk_rules):
             patch.setattr(module, "MAX_MIDDLE_DEGREE", max_degree)
         for module in (native, walks):
             patch.setattr(module, "MAX_WALKS", max_walks)

@@ -101,7 +101,12 @@ class EvidenceKernel:
             with self._scratch() as scratch:
                 failed = self._library.measure_pairs(
                     *(self._graph.address, scratch, pinned.hidden.address, pinned.rules.address),
-                    *(pinned.walk_rules.address, examples.link_shares.ctypes.data, self._relation_rarity.ctypes.data, last - first),
+                    *(
+                        pinned.walk_rules.address,
+                        examples.link_shares.ctypes.data,
+                        self._relation_rarity.ctypes.data,
+                        last - first,
+                    ),
                     heads.ctypes.data + 8 * first,
                     *(offsets.ctypes.data + 8 * first, tails.ctypes.data, evidence),
                 )
