@@ -18,7 +18,7 @@ from tripleshot.methods.evidence.pair_evidence import (
     TailsByHead,
 )
 from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, JoiningPaths, PathTypes, find_joining_paths
-from tripleshot.methods.evidence.walk_rules import Masses, WalkMiner
+from tripleshot.methods.evidence.walk_rules import Masses, RuleWalks
 from tripleshot.methods.evidence.walks import ThreeStepWalks
 
 
@@ -29,7 +29,7 @@ class PlainEvidence:
         """Take what is indexed already."""
         self.graph, self.pairs, self.profiles = pairs.graph, pairs, profiles
         self.walks = ThreeStepWalks(pairs.graph, pairs, profiles)
-        self.walk_miner = WalkMiner(pairs, profiles)
+        self.rule_walks = RuleWalks(pairs, profiles)
         self.relation_rarity = relation_rarity
 
     def join(self, support: Integers, hidden: HiddenEdges) -> tuple[JoiningPaths, Booleans]:
@@ -41,7 +41,7 @@ class PlainEvidence:
 
     def mine_walks(self, support: Integers, hidden: HiddenEdges) -> Masses:
         """Return the path types of three steps that join pairs, shape (K, 2), and their masses."""
-        return self.walk_miner.mine(support, hidden)
+        return self.rule_walks.mine(support, hidden)
 
     def read_profiles(self, entities: Integers, hidden: HiddenEdges) -> Floats:
         """Return the relations of entities, as `RelationProfiles` weighs them: shape (2 * num_relations, n)."""
@@ -58,7 +58,7 @@ class PlainEvidence:
             np.maximum.at(largest, owners, values)
             return largest
 
-        probability, weight, best = self.walk_miner.weigh(examples.walk_rules, heads, tails)
+        probability, weight, best = self.rule_walks.weigh(examples.walk_rules, heads, tails)
         return Joins(
             num_links=np.bincount(owners, minlength=len(tails)).astype(np.float64),
             link_share=best_link(examples.link_shares[relations]),

@@ -1,12 +1,12 @@
 """Rules of three steps, weighed by the probability of a random walk, as the path ranking algorithm does.
 
-A path type of three relations, inverses among them, is a rule: from a head, take an edge of the first relation at random,
-then one of the second and one of the third. That a walk ends at an entity is as probable as the product of 1 / (edges of
-the relation) along its steps. A rule is trusted as far as its walks lead from the examples' heads to their tails (Lao and
-Cohen, Relational retrieval using a combination of path-constrained random walks, 2010).
+A path type of three relations, inverses among them, is a rule: from a head, take an edge of the first relation at
+random, then one of the second and one of the third. A walk is as probable as the product of 1 / (edges of the relation)
+along its steps. A rule is trusted as far as its walks lead from the examples' heads to their tails (Lao and Cohen,
+Relational retrieval using a combination of path-constrained random walks, 2010).
 
-Walks pass four different entities and no hub on their way. One of less than 1 / `MAX_ENDS` says nothing and is left out:
-probabilities add up to one, so no rule has more than `MAX_ENDS` walks from a head.
+Walks pass four different entities, and no hub on their way. One that is less probable than 1 / `MAX_ENDS` says nothing
+and is left out. What a rule reaches from a head adds up to one, so no rule has more than `MAX_ENDS` walks to follow.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot import arrays
 from tripleshot import arrays
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -69,7 +68,7 @@ def weigh_masses(path_types: Integers, masses: Floats, shots: int) -> WalkRules:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleWalks:
+class FoundWalks:
     """Where rules lead from heads.
 
     Attributes:
@@ -85,7 +84,7 @@ class RuleWalks:
     shares: Floats
 
 
-class WalkMiner:
+class RuleWalks:
     """Finds rules of three steps on one graph, and follows them."""
 
     def __init__(self, pairs: PairIndex, profiles: RelationProfiles) -> None:
@@ -104,7 +103,7 @@ class WalkMiner:
         largest = np.sort(np.lexsort([path_types, -masses])[:MAX_RULES])
         return path_types[largest], masses[largest]
 
-    def follow(self, rules: WalkRules, heads: Integers) -> RuleWalks:
+    def follow(self, rules: WalkRules, heads: Integers) -> FoundWalks:
         """Return all walks of the rules from each head."""
         owners = np.repeat(np.arange(len(heads)), len(rules.path_types))
         which = np.tile(np.arange(len(rules.path_types)), len(heads))
@@ -122,7 +121,7 @@ class WalkMiner:
             places = places[kept]
             owners, which, num_ends = owners[places], which[places], (num_ends * counts)[places]
             entities = np.concatenate([entities[:, places], following[None, kept]])
-        return RuleWalks(owners, which, entities, 1 / num_ends)
+        return FoundWalks(owners, which, entities, 1 / num_ends)
 
     def weigh(self, rules: WalkRules, heads: Integers, tails: Integers) -> tuple[Floats, Floats, Floats]:
         """Tell how rules join pairs, shape (n,) each: `walk_probability`, `walk_rule_weight`, `best_walk_rule`."""
