@@ -24,8 +24,8 @@ from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, SMOOTHING
 
 MAX_RULES = 64  # of the largest masses
 MAX_ENDS = 1000  # what is less probable than one of so many says nothing
-MAX_VISITS = 10_000  # neighbors that are looked at between the ends of an example
-MAX_MINED = 4000  # of more walks between them, every k-th is taken
+MAX_VISITS = 4000  # neighbors that are looked at between the ends of an example
+MAX_MINED = 1000  # of more walks between them, every k-th is taken
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

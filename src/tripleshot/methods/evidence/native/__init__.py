@@ -150,11 +150,12 @@ class EvidenceKernel:
         """Return the path types of three steps that join pairs, shape (K, 2), and their masses: `mine_walk_rules`."""
         heads, tails = (_whole(ends) for ends in support.T)
         path_types, masses = np.empty(MAX_RULES, np.int64), np.empty(MAX_RULES)
-        count = self._library.mine_walks(
-            *(self._graph.address, number_of(hidden), len(heads), heads.ctypes.data, tails.ctypes.data),
-            *(path_types.ctypes.data, masses.ctypes.data),
-        )
-        _check(count < 0)
+        with self._scratch() as scratch:
+            count = self._library.mine_walks(
+                *(self._graph.address, scratch, number_of(hidden), len(heads), heads.ctypes.data, tails.ctypes.data),
+                *(path_types.ctypes.data, masses.ctypes.data),
+            )
+            _check(count < 0)
         return path_types[:count], masses[:count]
 
     def count_reached(self, path_types: Integers, heads: IntArray) -> Integers:

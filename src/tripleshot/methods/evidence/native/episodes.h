@@ -96,15 +96,15 @@ static Rules mine_rules(const Graph *graph, Scratch *scratch, const Support *sup
 }
 
 /* Collect the rules of three steps: `mine_walk_rules`. */
-static WalkRules mine_walk_rules(const Graph *graph, int64_t hidden, const Support *support, double smoothing,
-                                 Memory *memory) {
+static WalkRules mine_walk_rules(const Graph *graph, Scratch *scratch, int64_t hidden, const Support *support,
+                                 double smoothing, Memory *memory) {
     int64_t most = graph->max_rules, width = 2 * graph->num_relations;
     int64_t *first = take(memory, most, sizeof(int64_t)), *second = take(memory, most, sizeof(int64_t));
     int64_t *third = take(memory, most, sizeof(int64_t));
     double *weights = take(memory, most, sizeof(double));
     WalkRules rules = {0, first, second, third, weights};
     if (memory->has_failed) return rules;
-    rules.count = mine_walks(graph, hidden, support->count, support->heads, support->tails, third, weights);
+    rules.count = mine_walks(graph, scratch, hidden, support->count, support->heads, support->tails, third, weights);
     memory->has_failed |= rules.count < 0;
     for (int64_t rule = 0; rule < rules.count; rule++) {
         first[rule] = third[rule] / width / width, second[rule] = third[rule] / width % width, third[rule] %= width;
@@ -140,7 +140,7 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     int64_t *joining = find_joining(graph, hidden, &examples.support, memory, has_common, &num_joining);
     if (memory->has_failed) return examples;
     examples.rules = mine_rules(graph, scratch, &examples.support, joining, num_joining, smoothing, memory);
-    examples.walk_rules = mine_walk_rules(graph, hidden, &examples.support, smoothing, memory);
+    examples.walk_rules = mine_walk_rules(graph, scratch, hidden, &examples.support, smoothing, memory);
     for (int64_t path = 0; path < num_joining; path++) {
         int64_t path_type = joining[path] / size;
         if (path_type % (width + 1)) continue;

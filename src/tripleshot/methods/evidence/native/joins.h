@@ -3,7 +3,6 @@
  * Everything is added up in ascending order of entities, so that a tail has the same evidence to the bit whichever other
  * tails are asked about. */
 
-#define SEARCH_COST 16 /* steps of a walk that cost as much as looking up one pair */
 #define TINY 1e-12 /* what rounding leaves where all walks are taken away again */
 
 typedef struct {

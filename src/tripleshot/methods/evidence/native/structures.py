@@ -167,7 +167,7 @@ def library() -> ctypes.CDLL | None:
         "free_scratch": (POINTER,),
         "measure_pairs": (*7 * (POINTER,), NUMBER, *3 * (POINTER,), EvidenceStructure),
         "join_pairs": (POINTER, NUMBER, NUMBER, POINTER, POINTER, NUMBER, *3 * (POINTER,)),
-        "mine_walks": (POINTER, NUMBER, NUMBER, *4 * (POINTER,)),
+        "mine_walks": (POINTER, POINTER, NUMBER, NUMBER, *4 * (POINTER,)),
         "count_reached": (POINTER, POINTER, POINTER, NUMBER, POINTER, POINTER),
         "read_profiles": (POINTER, NUMBER, NUMBER, POINTER, POINTER),
         "compare": (*3 * (POINTER,), NUMBER, POINTER, NUMBER, *5 * (POINTER,)),

@@ -1,6 +1,7 @@
 /* Rules of three steps: the relations that walks from the examples' heads to their tails follow, by how probable such a
  * walk is. What they are, and why, is said in `walk_rules.py`. */
 
+#define SEARCH_COST 16 /* steps of a walk that cost as much as looking up one pair */
 #define FIRST_MASSES 1024 /* path types that there is room for; a power of two */
 
 typedef struct {
@@ -58,28 +59,38 @@ static int add_mass(Masses *masses, int64_t path_type, double mass) {
     }
 }
 
-/* Find the ways of three steps from head to tail, by the smaller neighborhood; return how many. */
-static int64_t find_ways(const Graph *graph, int64_t head, int64_t tail, Way *ways) {
-    int64_t count = 0, visits = 0, of_tail = count_neighbors(graph, tail);
+/* Find the ways of three steps from head to tail; return how many. */
+static int64_t find_ways(const Graph *graph, Scratch *scratch, int64_t head, int64_t tail, Way *ways) {
+    int64_t count = 0, visits = 0, start = graph->rows[tail], end = graph->rows[tail + 1];
+    for (int64_t row = start; row < end; row++) {
+        int64_t y = graph->middles[row], is_passable = y != head && y != tail;
+        scratch->slots[y] = is_passable && graph->degrees[y] <= graph->max_middle_degree ? (int32_t)(row - start) + 1 : 0;
+    }
     for (int64_t step = graph->rows[head]; step < graph->rows[head + 1]; step++) {
-        int64_t x = graph->middles[step], is_fewer = count_neighbors(graph, x) < of_tail;
+        int64_t x = graph->middles[step], size = count_neighbors(graph, x);
         if (x == head || x == tail || graph->degrees[x] > graph->max_middle_degree) continue;
-        int64_t near = is_fewer ? x : tail, far = is_fewer ? tail : x;
-        visits += count_neighbors(graph, near);
+        visits += size < end - start ? size : end - start;
         if (visits > graph->max_visits) break;
-        for (int64_t row = graph->rows[near]; row < graph->rows[near + 1]; row++) {
-            int64_t y = graph->middles[row];
-            if (y == head || y == tail || y == x || graph->degrees[y] > graph->max_middle_degree) continue;
-            int64_t other = find_neighbor(graph, far, y);
-            if (other >= 0) ways[count++] = (Way){x, y, {step, is_fewer ? row : other, is_fewer ? other : row}};
+        if (size <= (end - start) * SEARCH_COST) {
+            for (int64_t row = graph->rows[x]; row < graph->rows[x + 1]; row++) {
+                int64_t y = graph->middles[row], slot = scratch->slots[y] - 1;
+                if (slot >= 0 && y != x) ways[count++] = (Way){x, y, {step, row, start + slot}};
+            }
+            continue;
+        }
+        for (int64_t back = start; back < end; back++) {
+            int64_t y = graph->middles[back], row = scratch->slots[y] && y != x ? find_neighbor(graph, x, y) : -1;
+            if (row >= 0) ways[count++] = (Way){x, y, {step, row, back}};
         }
     }
+    for (int64_t row = start; row < end; row++) scratch->slots[graph->middles[row]] = 0;
     return count;
 }
 
 /* Add the walks from one head to one tail to the masses of their path types. Return 0 without memory. */
-static int add_walks(const Graph *graph, int64_t hidden, int64_t head, int64_t tail, Way *ways, Masses *masses) {
-    int64_t num_ways = find_ways(graph, head, tail, ways), total = 0, number = 0, width = 2 * graph->num_relations;
+static int add_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t head, int64_t tail, Way *ways,
+                     Masses *masses) {
+    int64_t num_ways = find_ways(graph, scratch, head, tail, ways), total = 0, number = 0, width = 2 * graph->num_relations;
     for (int64_t way = 0; way < num_ways; way++) {
         const int64_t *rows = ways[way].rows;
         total += num_between(graph, rows[0]) * num_between(graph, rows[1]) * num_between(graph, rows[2]);
@@ -109,13 +120,14 @@ static int add_walks(const Graph *graph, int64_t hidden, int64_t head, int64_t t
 /* Find the path types of three steps that join pairs, those of the largest masses: `mine_walk_rules`.
  *
  * There is room for `max_rules` of them, which are written in ascending order. Return how many, -1 without memory. */
-int64_t mine_walks(const Graph *graph, int64_t hidden, int64_t num_pairs, const int64_t *heads, const int64_t *tails,
-                   int64_t *path_types, double *masses) {
+int64_t mine_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t num_pairs, const int64_t *heads,
+                   const int64_t *tails, int64_t *path_types, double *masses) {
+    if (!is_usable(scratch)) return -1;
     Masses all;
     Way *ways = malloc((graph->max_visits + 1) * sizeof(Way));
     int is_complete = make_masses(&all, FIRST_MASSES) && ways;
     for (int64_t pair = 0; pair < num_pairs && is_complete; pair++)
-        if (heads[pair] != tails[pair]) is_complete = add_walks(graph, hidden, heads[pair], tails[pair], ways, &all);
+        if (heads[pair] != tails[pair]) is_complete = add_walks(graph, scratch, hidden, heads[pair], tails[pair], ways, &all);
     int64_t count = 0;
     for (int64_t place = 0; is_complete && place < all.size; place++) {
         Mass mass = all.places[place];
