@@ -52,6 +52,8 @@ def test_it_measures_what_the_plain_code_measures(edges, pairs, relation):
     examples, expected = fast.read_examples(support, hidden), plain.read_examples(support, hidden)
     np.testing.assert_array_equal(examples.rules.path_types, expected.rules.path_types)
     np.testing.assert_array_equal(examples.rules.confidence, expected.rules.confidence)
+    np.testing.assert_array_equal(examples.walk_rules.path_types, expected.walk_rules.path_types)
+    np.testing.assert_array_equal(examples.walk_rules.confidence, expected.walk_rules.confidence)
     assert_equal(examples, expected, ["link_shares", "head_profiles", "tail_profiles"])
     assert_equal(examples, expected, ["linked_share", "common_share", "distinct_tails", "distinct_heads"])
     found, right = fast.measure(examples, everything()), plain.measure(expected, everything())
@@ -117,13 +119,41 @@ def test_hubs_and_long_walks_are_left_out_alike(edges, pairs, max_degree, max_wa
         assert_equal(found.joins, right.joins)
 
 
+LIMITS = st.fixed_dictionaries(
+    {
+        "MAX_RULES": st.sampled_from([1, 3, 64]),
+        "MAX_ENDS": st.sampled_from([1, 6, 20]),
+        "MAX_VISITS": st.sampled_from([2, 7, 30]),
+        "MAX_MINED": st.sampled_from([1, 5, 40]),
+    }
+)
+
+
+@given(triples, examples_of, hidden_of, LIMITS)
+def test_rules_of_three_steps_are_limited_alike(edges, pairs, relation, limits):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in limits.items():
+            patch.setattr(native, name, limit)
+            patch.setattr(walk_rules, name, limit)
+        support, hidden = np.array(pairs), HiddenEdges.of(relation)
+        read, asked = [], everything()
+        for index in indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS)):
+            examples = index.read_examples(support, hidden)
+            read.append((examples.walk_rules, index.measure(examples, asked).joins))
+        (found, joins), (expected, right) = read
+        np.testing.assert_array_equal(found.path_types, expected.path_types)
+        np.testing.assert_array_equal(found.confidence, expected.confidence)
+        assert_equal(joins, right)
+
+
 @given(triples, examples_of, hidden_of)
 def test_a_confidence_is_below_one_whatever_the_graph(edges, pairs, relation):
     graph, hidden = graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS), HiddenEdges.of(relation)
     for index in indexes(graph):
-        rules = index.read_examples(np.array(pairs), hidden).rules
-        assert (rules.confidence < 1).all()
-        assert np.isfinite(rules.weights).all()
+        examples = index.read_examples(np.array(pairs), hidden)
+        for rules in (examples.rules, examples.walk_rules):
+            assert (rules.confidence < 1).all()
+            assert np.isfinite(rules.weights).all()
 
 
 def random_index(num_entities=300, num_triples=3000):
