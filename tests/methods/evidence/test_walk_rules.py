@@ -73,7 +73,7 @@ def test_a_tail_is_as_probable_as_the_walks_that_lead_to_it(triples, pairs):
 
 
 def test_the_weightiest_rule_is_spelled_out_along_its_most_probable_walk():
-    graph, rules = rules_on([*CHAIN, (0, 0, 4), (4, 1, 2), (4, 1, 5)])
+    _, rules = rules_on([*CHAIN, (0, 0, 4), (4, 1, 2), (4, 1, 5)])
     found = weigh_masses(*rules.mine(np.array([[0, 3]]), HiddenEdges.none()), 1)
     assert found.confidence == pytest.approx([(1 / 2 + 1 / 4) / 3])
     walk = rules.best_walk(found, 0, 3)

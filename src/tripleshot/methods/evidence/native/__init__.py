@@ -5,10 +5,8 @@ bytes per entity and thread, of which only what a walk touches is ever taken.
 """
 
 import ctypes
-import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +20,7 @@ from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence.features import Feature, FeatureTable
 from tripleshot.methods.evidence.native.episodes import PinnedEpisodes
 from tripleshot.methods.evidence.native.examples import PinnedExamples, ends_of, number_of, pin_hidden, pin_rules
+from tripleshot.methods.evidence.native.scratch_pool import ScratchPool
 from tripleshot.methods.evidence.native.structures import (
     EvidenceStructure,
     FeaturesStructure,
@@ -87,9 +86,7 @@ class EvidenceKernel:
         self._relation_rarity = np.ascontiguousarray(relation_rarity, np.float64)
         self._prepared: weakref.WeakKeyDictionary[FeatureTable, Pinned] = weakref.WeakKeyDictionary()
         self._pinned: weakref.WeakKeyDictionary[Examples, PinnedExamples] = weakref.WeakKeyDictionary()
-        self._free: list[int] = []
-        self._lock = threading.Lock()
-        weakref.finalize(self, _free_all, library, self._free)
+        self._scratch = ScratchPool(library, graph.num_entities).lend
 
     def measure_joins(self, examples: Examples, asked: TailsByHead, num_threads: int = 1) -> Joins:
         """Measure what joins heads to tails; the result does not depend on the number of threads."""
@@ -272,17 +269,6 @@ class EvidenceKernel:
             self._pinned[examples] = PinnedExamples.of(examples, self.graph, self._path_types)
         return self._pinned[examples]
 
-    @contextmanager
-    def _scratch(self) -> Iterator[int]:
-        """Lend the memory of one call, which is kept for the next one unless the call fails."""
-        with self._lock:
-            scratch = self._free.pop() if self._free else None
-        if scratch is None:
-            scratch = self._library.make_scratch(self.graph.num_entities)
-        yield scratch
-        with self._lock:
-            self._free.append(scratch)
-
 
 def find_kernel(
     graph: KnowledgeGraph, pairs: PairIndex, profiles: RelationProfiles, relation_rarity: Floats
@@ -294,11 +280,6 @@ def find_kernel(
 
 def _whole(array: IntArray) -> Integers:
     return np.ascontiguousarray(array, np.int64)
-
-
-def _free_all(library: ctypes.CDLL, scratches: list[int]) -> None:
-    for scratch in scratches:
-        library.free_scratch(scratch)
 
 
 def _check(failed: int) -> None:

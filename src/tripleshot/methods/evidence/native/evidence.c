@@ -1,7 +1,7 @@
 /* Evidence by propagation: one walk outwards from a head serves all of its tails.
  *
- * What is computed, and why, is said in `pair_evidence.py`, `walks.py` and `path_rules.py`; `plain_evidence.py` is the
- * plain reference. */
+ * What is computed, and why, is said in `pair_evidence.py`, `walks.py`, `path_rules.py` and `walk_rules.py`;
+ * `plain_evidence.py` is the plain reference. */
 
 #include "gelu.h"
 #include "graph.h"
@@ -10,5 +10,6 @@
 #include "examples.h"
 #include "likeness.h"
 #include "features.h"
+#include "mining.h"
 #include "episodes.h"
 #include "network.h"
