@@ -94,12 +94,10 @@ class RuleWalks:
     def mine(self, support: Integers, hidden: HiddenEdges) -> Masses:
         """Return the path types of three steps that lead from heads to tails of examples, shape (K, 2)."""
         found = [self._walks_between(head, tail, hidden) for head, tail in support.tolist() if head != tail]
-        columns = [np.concatenate(column) for column in zip(*found, strict=True)] or [
-            np.empty(0, np.int64),
-            np.empty(0),
-        ]
-        path_types, places = np.unique(columns[0], return_inverse=True)
-        masses = np.bincount(places, columns[1], minlength=len(path_types)).astype(np.float64)
+        walked = np.concatenate([path_types for path_types, _ in found] or [np.empty(0, np.int64)])
+        path_types, places = np.unique(walked, return_inverse=True)
+        shares = np.concatenate([shares for _, shares in found] or [np.empty(0)])
+        masses = np.bincount(places, shares, minlength=len(path_types)).astype(np.float64)
         largest = np.sort(np.lexsort([path_types, -masses])[:MAX_RULES])
         return path_types[largest], masses[largest]
 
@@ -162,9 +160,7 @@ class RuleWalks:
         turns, seconds, thirds = numbers - (ends - sizes)[ways], seconds[ways], thirds[ways]
         places = edges[rows[:, ways]] + [turns // thirds // seconds, turns // thirds % seconds, turns % thirds]
         steps = self.pairs.relations[places].astype(np.int64)
-        seen = (
-            np.ones(len(ways), bool) if hidden.relation is None else (self.graph.base(steps) != hidden.relation).all(0)
-        )
+        seen = (self.graph.base(steps) != hidden.relations_of(ways)).all(axis=0)
         steps[2] = self.graph.inverse(steps[2])
         num_ends = self.profiles.count(passed[:, ways], steps).prod(axis=0)
         kept = seen & (num_ends <= MAX_ENDS)
