@@ -74,12 +74,8 @@ FEATURES = (
     Feature("a walk of three steps", "walk", "walk_weight", "positive"),
     Feature("log of walks of three steps", "walk", "walk_weight", "logarithm", 100),
     Feature("log of walks of three steps, by the tail's degree", "walk", "walk_by_degree", "logarithm", 100),
-    Feature("a walk that examples share", "walk", "walk_rule_weight", "positive"),
-    Feature("log of weights of walks that examples share", "walk", "walk_rule_weight", "logarithm", 10),
-    Feature(
-        "log of weights of walks that examples share, by probability", "walk", "walk_probability", "logarithm", 1000
-    ),
-    Feature("log of the largest weight of a walk that examples share", "walk", "best_walk_rule", "logarithm", 100),
+    Feature("a walk that examples share", "walk", "walk_probability", "positive"),
+    Feature("log of walk weights by probability", "walk", "walk_probability", "logarithm", 1000),
     Feature("share of examples with the tail", "support", "tail_share"),
     Feature("tail of an example", "support", "tail_share", "positive"),
     Feature("share of examples with the tail, by different tails", "support", "tail_share", factor="distinct_tails"),

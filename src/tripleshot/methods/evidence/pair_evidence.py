@@ -100,8 +100,6 @@ class Joins:
         common_weight: weight of the entities next to both.
         walk_weight: weight of the walks of three steps from head to tail.
         walk_probability: what `path_probability` is, of the examples' rules of three steps.
-        walk_rule_weight: sum of the weights of those that join the two.
-        best_walk_rule: largest of these weights.
     """
 
     num_links: Floats
@@ -113,8 +111,6 @@ class Joins:
     common_weight: Floats
     walk_weight: Floats
     walk_probability: Floats
-    walk_rule_weight: Floats
-    best_walk_rule: Floats
 
     @classmethod
     def nothing(cls, num_pairs: int) -> "Joins":
@@ -123,7 +119,7 @@ class Joins:
 
     @property
     def block(self) -> Floats:
-        """All of them in the order of their fields, shape (11, n); no copy if they are the rows of a matrix."""
+        """All of them in the order of their fields, shape (9, n); no copy if they are the rows of a matrix."""
         rows = [getattr(self, field.name) for field in fields(self)]
         whole = rows[0].base
         is_matrix = isinstance(whole, np.ndarray) and whole.shape == (len(rows), len(rows[0]))

@@ -58,7 +58,6 @@ class PlainEvidence:
             np.maximum.at(largest, owners, values)
             return largest
 
-        probability, weight, best = self.rule_walks.weigh(examples.walk_rules, heads, tails)
         return Joins(
             num_links=np.bincount(owners, minlength=len(tails)).astype(np.float64),
             link_share=best_link(examples.link_shares[relations]),
@@ -68,9 +67,7 @@ class PlainEvidence:
             path_probability=self._weigh_by_probability(examples, heads, links, common),
             common_weight=self._weigh_common(common, len(tails), hidden),
             walk_weight=self.walks.weigh(heads, tails, hidden),
-            walk_probability=probability,
-            walk_rule_weight=weight,
-            best_walk_rule=best,
+            walk_probability=self.rule_walks.weigh(examples.walk_rules, heads, tails),
         )
 
     def measure_likeness(self, hidden: HiddenEdges, entities: IntArray, others: Integers, profiles: Floats) -> Likeness:

@@ -121,20 +121,16 @@ class RuleWalks:
             entities = np.concatenate([entities[:, places], following[None, kept]])
         return FoundWalks(owners, which, entities, 1 / num_ends)
 
-    def weigh(self, rules: WalkRules, heads: Integers, tails: Integers) -> tuple[Floats, Floats, Floats]:
-        """Tell how rules join pairs, shape (n,) each: `walk_probability`, `walk_rule_weight`, `best_walk_rule`."""
+    def weigh(self, rules: WalkRules, heads: Integers, tails: Integers) -> Floats:
+        """Add up, for each pair, the weights of rules times the probability of each walk along them, shape (n,)."""
         asked, places = np.unique(heads, return_inverse=True)
         walks = self.follow(rules, asked)
-        keys, met = np.unique(walks.owners * self.graph.num_entities + walks.entities[-1], return_inverse=True)
-        probability = np.bincount(met, rules.weights[walks.rules] * walks.shares, minlength=len(keys))
-        reached, which = np.divmod(np.unique(met * MAX_RULES + walks.rules), MAX_RULES)
-        weights = np.bincount(reached, rules.weights[which], minlength=len(keys))
-        best = np.zeros(len(keys))
-        np.maximum.at(best, reached, rules.weights[which])
-        rows, found = arrays.lookup(keys, places * self.graph.num_entities + tails)
-        measured = np.zeros((3, len(tails)))
-        measured[:, found] = np.stack([probability, weights, best])[:, rows[found]]
-        return measured[0], measured[1], measured[2]
+        keys, ends = np.unique(walks.owners * self.graph.num_entities + walks.entities[-1], return_inverse=True)
+        sums = np.bincount(ends, rules.weights[walks.rules] * walks.shares, minlength=len(keys))
+        met, found = arrays.lookup(keys, places * self.graph.num_entities + tails)
+        weights = np.zeros(len(tails))
+        weights[found] = sums[met[found]]
+        return weights
 
     def best_walk(self, rules: WalkRules, head: int, tail: int) -> Connection | None:
         """Return the most probable walk to the tail of the rule that weighs most, if any rule leads there."""

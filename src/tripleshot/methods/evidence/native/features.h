@@ -5,13 +5,13 @@
 /* What features are made of, as `AskedEvidence.quantities` names and defines it. */
 enum {
     NUM_LINKS, LINK_SHARE, LINK_EXCLUSIVENESS, LINK_RARITY, PATH_WEIGHT, PATH_PROBABILITY, COMMON_WEIGHT,
-    WALK_WEIGHT, WALK_PROBABILITY, WALK_RULE_WEIGHT, BEST_WALK_RULE, WALK_BY_DEGREE,
+    WALK_WEIGHT, WALK_PROBABILITY, WALK_BY_DEGREE,
     TAIL_SHARE, TAIL_IS_HEAD, SIMILAR_HEAD, SAME_NEIGHBORS, MEAN_SIMILARITY, LARGEST_SIMILARITY, SHARED_BY_DEGREE,
     SHARED_SHARE, SHARED_BY_SIMILARITY, ONE, NUM_QUANTITIES
 };
 const char *QUANTITIES =
     "num_links link_share link_exclusiveness link_rarity path_weight path_probability common_weight "
-    "walk_weight walk_probability walk_rule_weight best_walk_rule walk_by_degree "
+    "walk_weight walk_probability walk_by_degree "
     "tail_share tail_is_head similar_head same_neighbors mean_similarity largest_similarity shared_by_degree "
     "shared_share shared_by_similarity one";
 
@@ -46,8 +46,7 @@ static void join(const Evidence *joins, int64_t pair, double degree, double *fou
     found[LINK_EXCLUSIVENESS] = joins->exclusiveness[pair], found[LINK_RARITY] = joins->rarity[pair];
     found[PATH_WEIGHT] = joins->path[pair], found[PATH_PROBABILITY] = joins->path_probability[pair];
     found[COMMON_WEIGHT] = joins->common[pair], found[WALK_WEIGHT] = joins->walk[pair];
-    found[WALK_PROBABILITY] = joins->walk_probability[pair], found[WALK_RULE_WEIGHT] = joins->walk_rules[pair];
-    found[BEST_WALK_RULE] = joins->best_walk_rule[pair];
+    found[WALK_PROBABILITY] = joins->walk_probability[pair];
     found[WALK_BY_DEGREE] = found[WALK_WEIGHT] / sqrt(larger(degree, 1));
     found[ONE] = 1;
 }

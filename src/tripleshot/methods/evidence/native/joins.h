@@ -14,7 +14,7 @@ typedef struct {
 
 typedef struct {
     double *num_links, *link_share, *exclusiveness, *rarity, *path, *path_probability, *common, *walk;
-    double *walk_probability, *walk_rules, *best_walk_rule;
+    double *walk_probability;
 } Evidence;
 
 #define NUM_JOINS (sizeof(Evidence) / sizeof(double *))
@@ -29,7 +29,7 @@ static Evidence skip_pairs(Evidence found, int64_t count) {
 /* Tell whether anything joins a pair. */
 static int is_reached(const Evidence *found, int64_t pair) {
     return found->num_links[pair] > 0 || found->common[pair] > 0 || found->walk[pair] > 0 || found->path[pair] > 0 ||
-           found->walk_rules[pair] > 0;
+           found->walk_probability[pair] > 0;
 }
 
 /* Weigh the edges that lead from the head to its tails. */
@@ -247,7 +247,7 @@ static int measure_head(const Graph *graph, Scratch *scratch, int64_t hidden, co
     for (int64_t place = num_tails - 1; place >= 0; place--) scratch->slots[tails[place]] = (int32_t)place + 1;
     weigh_links(graph, scratch, head, hidden, link_shares, relation_rarity, found);
     follow_rules(graph, scratch, head, hidden, rules, found.path, found.path_probability);
-    follow_walk_rules(graph, scratch, head, walk_rules, found.walk_probability, found.walk_rules, found.best_walk_rule);
+    follow_walk_rules(graph, scratch, head, walk_rules, found.walk_probability);
     int64_t last = take_two_steps(graph, scratch, head, hidden, tails, num_tails, found.common);
     if (last >= 0) {
         take_third_step(graph, scratch, hidden, tails, num_tails, found.walk);

@@ -122,12 +122,12 @@ class EvidenceStructure(ctypes.Structure):
 
     _fields_ = [
         *((name, POINTER) for name in ("links", "share", "exclusiveness", "rarity", "path", "path_probability")),
-        *((name, POINTER) for name in ("common", "walk", "walk_probability", "walk_rules", "best_walk_rule")),
+        *((name, POINTER) for name in ("common", "walk", "walk_probability")),
     ]
 
     @classmethod
     def of(cls, block: npt.NDArray[np.float64]) -> Self:
-        """Point to the rows of a matrix, shape (11, n)."""
+        """Point to the rows of a matrix, shape (9, n)."""
         start, step = block.ctypes.data, block.strides[0]
         return cls(*(start + row * step for row in range(len(block))))
 

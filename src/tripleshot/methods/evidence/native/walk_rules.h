@@ -152,13 +152,12 @@ int64_t mine_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t
     return is_complete ? count : -1;
 }
 
-/* Follow each rule from the head through entities that are no hubs, and tell its tails how probable they are. No entity is
+/* Follow each rule from the head through entities that are no hubs, and add their probability times its weight to its tails. No entity is
  * passed twice, and what less than one walk of `max_ends` reaches is left out, which bounds the work. */
-static void follow_walk_rules(const Graph *graph, Scratch *scratch, int64_t head, const WalkRules *rules,
-                              double *probability, double *reached, double *best) {
+static void follow_walk_rules(const Graph *graph, const Scratch *scratch, int64_t head, const WalkRules *rules,
+                              double *probability) {
     for (int64_t rule = 0; rule < rules->count; rule++) {
-        double weight = rules->weights[rule];
-        int64_t group = find_group(graph, head, rules->first[rule]), stamp = ++scratch->stamp;
+        int64_t group = find_group(graph, head, rules->first[rule]);
         if (group < 0 || count_edges(graph, group) > graph->max_ends) continue;
         for (int64_t out = graph->starts[group]; out < graph->starts[group + 1]; out++) {
             int64_t x = graph->entities[out];
@@ -174,15 +173,10 @@ static void follow_walk_rules(const Graph *graph, Scratch *scratch, int64_t head
                 if (last < 0) continue;
                 int64_t ends = ways * count_edges(graph, last);
                 if (ends > graph->max_ends) continue;
-                double share = weight / (double)ends;
+                double share = rules->weights[rule] / (double)ends;
                 for (int64_t edge = graph->starts[last]; edge < graph->starts[last + 1]; edge++) {
                     int64_t end = graph->entities[edge], slot = scratch->slots[end] - 1;
-                    if (slot < 0 || end == head || end == x || end == y) continue;
-                    probability[slot] += share;
-                    if (scratch->stamps[slot] == stamp) continue;
-                    scratch->stamps[slot] = stamp;
-                    reached[slot] += weight;
-                    if (weight > best[slot]) best[slot] = weight;
+                    if (slot >= 0 && end != head && end != x && end != y) probability[slot] += share;
                 }
             }
         }
