@@ -53,7 +53,7 @@ def test_it_measures_what_the_plain_code_measures(edges, pairs, relation):
     np.testing.assert_array_equal(examples.rules.path_types, expected.rules.path_types)
     np.testing.assert_array_equal(examples.rules.confidence, expected.rules.confidence)
     np.testing.assert_array_equal(examples.walk_rules.path_types, expected.walk_rules.path_types)
-    np.testing.assert_array_equal(examples.walk_rules.confidence, expected.walk_rules.confidence)
+    np.testing.assert_array_equal(examples.walk_rules.masses, expected.walk_rules.masses)
     assert_equal(examples, expected, ["link_shares", "head_profiles", "tail_profiles"])
     assert_equal(examples, expected, ["linked_share", "common_share", "distinct_tails", "distinct_heads"])
     found, right = fast.measure(examples, everything()), plain.measure(expected, everything())
@@ -142,18 +142,26 @@ def test_rules_of_three_steps_are_limited_alike(edges, pairs, relation, limits):
             read.append((examples.walk_rules, index.measure(examples, asked).joins))
         (found, joins), (expected, right) = read
         np.testing.assert_array_equal(found.path_types, expected.path_types)
-        np.testing.assert_array_equal(found.confidence, expected.confidence)
+        np.testing.assert_array_equal(found.masses, expected.masses)
         assert_equal(joins, right)
+
+
+@given(triples, examples_of, hidden_of)
+def test_what_rules_say_of_a_tail_is_a_probability(edges, pairs, relation):
+    index, _ = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+    asked = TailsByHead.of_matrix(np.arange(NUM_ENTITIES), np.tile(np.arange(NUM_ENTITIES), (NUM_ENTITIES, 1)))
+    joins = index.measure_joins(index.read_examples(np.array(pairs), HiddenEdges.of(relation)), asked)
+    for shares in (joins.path_probability, joins.walk_probability):
+        assert (shares.reshape(NUM_ENTITIES, -1).sum(axis=1) < 1 + 1e-9).all()
 
 
 @given(triples, examples_of, hidden_of)
 def test_a_confidence_is_below_one_whatever_the_graph(edges, pairs, relation):
     graph, hidden = graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS), HiddenEdges.of(relation)
     for index in indexes(graph):
-        examples = index.read_examples(np.array(pairs), hidden)
-        for rules in (examples.rules, examples.walk_rules):
-            assert (rules.confidence < 1).all()
-            assert np.isfinite(rules.weights).all()
+        rules = index.read_examples(np.array(pairs), hidden).rules
+        assert (rules.confidence < 1).all()
+        assert np.isfinite(rules.weights).all()
 
 
 def random_index(num_entities=300, num_triples=3000):

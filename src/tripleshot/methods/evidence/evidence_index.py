@@ -24,7 +24,6 @@ from tripleshot.methods.evidence.pair_evidence import (
 )
 from tripleshot.methods.evidence.path_rules import PathTypes, mine_path_rules
 from tripleshot.methods.evidence.plain_evidence import PlainEvidence
-from tripleshot.methods.evidence.walk_rules import weigh_masses
 
 
 class EvidenceIndex:
@@ -59,7 +58,7 @@ class EvidenceIndex:
             support=support,
             hidden=hidden,
             rules=mine_path_rules(self.graph, support, hidden, joining, count_reached),
-            walk_rules=weigh_masses(*self.measuring.mine_walks(support, hidden), shots),
+            walk_rules=self.measuring.mine_walks(support, hidden),
             link_shares=np.bincount(linked % max(width, 1), minlength=width) / shots,
             head_profiles=self.measuring.read_profiles(heads, hidden),
             tail_profiles=self.measuring.read_profiles(tails, hidden),

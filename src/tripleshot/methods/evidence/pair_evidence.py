@@ -95,11 +95,11 @@ class Joins:
         link_exclusiveness: largest 1 / (the head's edges of the link's relation) among the links.
         link_rarity: largest rarity in the graph of the relation of one of the links.
         path_weight: sum of the weights of the examples' rules that join the two.
-        path_probability: sum of the same weights, each times the probability that a random walk along the rule's
-            relations leads from head to tail.
+        path_probability: how probable it is that a random walk leads from head to tail, along the relations of one of
+            these rules, which is drawn by its weight.
         common_weight: weight of the entities next to both.
         walk_weight: weight of the walks of three steps from head to tail.
-        walk_probability: what `path_probability` is, of the examples' rules of three steps.
+        walk_probability: the same of the examples' rules of three steps.
     """
 
     num_links: Floats

@@ -18,7 +18,7 @@ from tripleshot.methods.evidence.pair_evidence import (
     TailsByHead,
 )
 from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, JoiningPaths, PathTypes, find_joining_paths
-from tripleshot.methods.evidence.walk_rules import Masses, RuleWalks
+from tripleshot.methods.evidence.walk_rules import RuleWalks, WalkRules
 from tripleshot.methods.evidence.walks import ThreeStepWalks
 
 
@@ -39,8 +39,8 @@ class PlainEvidence:
         joining = find_joining_paths(self.pairs, self.pairs.links(heads, tails, hidden), common, hidden)
         return joining, np.isin(np.arange(len(support)), common.owners)
 
-    def mine_walks(self, support: Integers, hidden: HiddenEdges) -> Masses:
-        """Return the path types of three steps that join pairs, shape (K, 2), and their masses."""
+    def mine_walks(self, support: Integers, hidden: HiddenEdges) -> WalkRules:
+        """Collect the path types of three steps that join pairs, shape (K, 2)."""
         return self.rule_walks.mine(support, hidden)
 
     def read_profiles(self, entities: Integers, hidden: HiddenEdges) -> Floats:
@@ -64,7 +64,7 @@ class PlainEvidence:
             link_exclusiveness=best_link(1 / np.maximum(self.profiles.count(heads[owners], relations), 1)),
             link_rarity=best_link(self.relation_rarity[self.graph.base(relations)]),
             path_weight=examples.rules.weigh(find_joining_paths(self.pairs, links, common, hidden), len(tails)),
-            path_probability=self._weigh_by_probability(examples, heads, links, common),
+            path_probability=self._draw_paths(examples, heads, links, common),
             common_weight=self._weigh_common(common, len(tails), hidden),
             walk_weight=self.walks.weigh(heads, tails, hidden),
             walk_probability=self.rule_walks.weigh(examples.walk_rules, heads, tails),
@@ -81,10 +81,10 @@ class PlainEvidence:
             shared=shared.reshape(len(asked), len(others))[places].T,
         )
 
-    def _weigh_by_probability(
+    def _draw_paths(
         self, examples: Examples, heads: Integers, links: tuple[Integers, Integers], common: CommonNeighbors
     ) -> Floats:
-        """Add up the weights of rules times the probability of each walk along them, shape (n,)."""
+        """Return how probable it is that a walk along a rule, drawn by its weight, joins each pair: shape (n,)."""
         types, rules, (linked, relations) = PathTypes.of(self.graph), examples.rules, links
         common = common.take(self.graph.degrees[common.middles] <= MAX_MIDDLE_DEGREE)
         ways = replace(common, owners=np.arange(len(common.owners)))
@@ -100,8 +100,8 @@ class PlainEvidence:
             )
         )
         which, is_rule = lookup(rules.path_types, path_types)
-        weights = rules.weights[which[is_rule]] / num_ends[is_rule]
-        return np.bincount(owners[is_rule], weights, minlength=len(heads)).astype(np.float64)
+        shares = rules.shares[which[is_rule]] / num_ends[is_rule]
+        return np.bincount(owners[is_rule], shares, minlength=len(heads)).astype(np.float64)
 
     def _weigh_common(self, common: CommonNeighbors, num_pairs: int, hidden: HiddenEdges) -> Floats:
         """Add up the common neighbors of each pair, shape (num_pairs,); one with many edges says little."""

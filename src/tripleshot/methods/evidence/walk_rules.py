@@ -1,9 +1,10 @@
-"""Rules of three steps, weighed by the probability of a random walk, as the path ranking algorithm does.
+"""Rules of three steps, weighed by the probability of a random walk, as the path ranking algorithm does it.
 
 A path type of three relations, inverses among them, is a rule: from a head, take an edge of the first relation at
 random, then one of the second and one of the third. A walk is as probable as the product of 1 / (edges of the relation)
-along its steps. A rule is trusted as far as its walks lead from the examples' heads to their tails (Lao and Cohen,
-Relational retrieval using a combination of path-constrained random walks, 2010).
+along its steps (Lao and Cohen, Relational retrieval using a combination of path-constrained random walks, 2010). A rule
+is drawn as often as its walks lead from the examples' heads to their tails, so what rules say of a tail is a
+probability, too, and means the same on any graph and with any number of examples.
 
 Walks pass four different entities, and no hub on their way. One that is less probable than 1 / `MAX_ENDS` says nothing
 and is left out. What a rule reaches from a head adds up to one, so no rule has more than `MAX_ENDS` walks to follow.
@@ -20,7 +21,7 @@ from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import Connection, PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
-from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, SMOOTHING
+from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, TINY
 
 MAX_RULES = 64  # of the largest masses
 MAX_ENDS = 1000  # what is less probable than one of so many says nothing
@@ -30,7 +31,7 @@ MAX_MINED = 1000  # of more walks between them, every k-th is taken
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Masses = tuple[Integers, Floats]
-"""Path types in ascending order, and the sum over examples of the probability that a walk leads from head to tail."""
+"""Path types, and how probable it is that a walk leads from the head of an example to its tail, for one walk each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +40,16 @@ class WalkRules:
 
     Attributes:
         path_types: shape (n,), sorted; (first * width + second) * width + third of the relations and their inverses.
-        confidence: shape (n,), mass / (number of examples + smoothing).
+        masses: shape (n,), how probable it is that walks lead from head to tail, added up over the examples.
     """
 
     path_types: Integers
-    confidence: Floats
+    masses: Floats
 
     @cached_property
-    def weights(self) -> Floats:
-        """What a tail earns for each rule that reaches it, as that of `PathRules`."""
-        return -np.log1p(-self.confidence)
+    def shares(self) -> Floats:
+        """How often each rule is drawn."""
+        return self.masses / max(self.masses.sum(), TINY)
 
     def steps(self, graph: KnowledgeGraph) -> tuple[Integers, Integers, Integers]:
         """Return the relation of each step, shape (n,) each."""
@@ -60,11 +61,6 @@ def encode_steps(graph: KnowledgeGraph, steps: Integers) -> Integers:
     """Return the path types of relations, shape (3, n)."""
     width, (first, second, third) = 2 * graph.num_relations, steps
     return (first * width + second) * width + third
-
-
-def weigh_masses(path_types: Integers, masses: Floats, shots: int) -> WalkRules:
-    """Return the rules of some masses of so many examples; what few examples say is not yet certain."""
-    return WalkRules(path_types, np.minimum(masses, shots) / (shots + SMOOTHING))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,15 +87,15 @@ class RuleWalks:
         """Take what is indexed already."""
         self.graph, self.pairs, self.profiles = pairs.graph, pairs, profiles
 
-    def mine(self, support: Integers, hidden: HiddenEdges) -> Masses:
-        """Return the path types of three steps that lead from heads to tails of examples, shape (K, 2)."""
+    def mine(self, support: Integers, hidden: HiddenEdges) -> WalkRules:
+        """Collect the path types of three steps that lead from heads to tails of examples, shape (K, 2)."""
         found = [self._walks_between(head, tail, hidden) for head, tail in support.tolist() if head != tail]
         walked = np.concatenate([path_types for path_types, _ in found] or [np.empty(0, np.int64)])
         path_types, places = np.unique(walked, return_inverse=True)
         shares = np.concatenate([shares for _, shares in found] or [np.empty(0)])
         masses = np.bincount(places, shares, minlength=len(path_types)).astype(np.float64)
         largest = np.sort(np.lexsort([path_types, -masses])[:MAX_RULES])
-        return path_types[largest], masses[largest]
+        return WalkRules(path_types[largest], masses[largest])
 
     def follow(self, rules: WalkRules, heads: Integers) -> FoundWalks:
         """Return all walks of the rules from each head."""
@@ -122,23 +118,23 @@ class RuleWalks:
         return FoundWalks(owners, which, entities, 1 / num_ends)
 
     def weigh(self, rules: WalkRules, heads: Integers, tails: Integers) -> Floats:
-        """Add up, for each pair, the weights of rules times the probability of each walk along them, shape (n,)."""
+        """Return how probable it is that a walk along a rule that is drawn joins each pair, shape (n,)."""
         asked, places = np.unique(heads, return_inverse=True)
         walks = self.follow(rules, asked)
         keys, ends = np.unique(walks.owners * self.graph.num_entities + walks.entities[-1], return_inverse=True)
-        sums = np.bincount(ends, rules.weights[walks.rules] * walks.shares, minlength=len(keys))
+        sums = np.bincount(ends, rules.shares[walks.rules] * walks.shares, minlength=len(keys))
         met, found = arrays.lookup(keys, places * self.graph.num_entities + tails)
-        weights = np.zeros(len(tails))
-        weights[found] = sums[met[found]]
-        return weights
+        joined = np.zeros(len(tails))
+        joined[found] = sums[met[found]]
+        return joined
 
     def best_walk(self, rules: WalkRules, head: int, tail: int) -> Connection | None:
-        """Return the most probable walk to the tail of the rule that weighs most, if any rule leads there."""
+        """Return the most probable walk to the tail of the rule of the largest mass, if any rule leads there."""
         walks = self.follow(rules, np.array([head]))
         reaching = np.flatnonzero(walks.entities[-1] == tail)
         if not len(reaching):
             return None
-        best = reaching[np.lexsort([-walks.shares[reaching], -rules.weights[walks.rules[reaching]]])[0]]
+        best = reaching[np.lexsort([-walks.shares[reaching], -rules.masses[walks.rules[reaching]]])[0]]
         steps = tuple(int(relations[walks.rules[best]]) for relations in rules.steps(self.graph))
         return Connection(steps, tuple(walks.entities[:, best].tolist()))
 

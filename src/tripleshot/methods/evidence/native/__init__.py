@@ -40,7 +40,7 @@ from tripleshot.methods.evidence.pair_evidence import (
     TailsByHead,
 )
 from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, JoiningPaths, PathTypes
-from tripleshot.methods.evidence.walk_rules import MAX_ENDS, MAX_MINED, MAX_RULES, MAX_VISITS, Masses
+from tripleshot.methods.evidence.walk_rules import MAX_ENDS, MAX_MINED, MAX_RULES, MAX_VISITS, WalkRules
 from tripleshot.methods.native_code import is_wanted
 
 FIRST_CAPACITY = 4096  # paths between examples; more are made room for
@@ -143,8 +143,8 @@ class EvidenceKernel:
                 return JoiningPaths(owners[:count], path_types[:count]), has_common > 0
             capacity = count
 
-    def mine_walks(self, support: Integers, hidden: HiddenEdges) -> Masses:
-        """Return the path types of three steps that join pairs, shape (K, 2), and their masses: `mine_walk_rules`."""
+    def mine_walks(self, support: Integers, hidden: HiddenEdges) -> WalkRules:
+        """Collect the path types of three steps that join pairs, shape (K, 2)."""
         heads, tails = (_whole(ends) for ends in support.T)
         path_types, masses = np.empty(MAX_RULES, np.int64), np.empty(MAX_RULES)
         with self._scratch() as scratch:
@@ -153,7 +153,7 @@ class EvidenceKernel:
                 *(path_types.ctypes.data, masses.ctypes.data),
             )
             _check(count < 0)
-        return path_types[:count], masses[:count]
+        return WalkRules(path_types[:count], masses[:count])
 
     def count_reached(self, path_types: Integers, heads: IntArray) -> Integers:
         """Return how many entities each path type leads to from the heads, each head's counted by itself."""

@@ -46,7 +46,7 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     int64_t *joining = find_joining(graph, hidden, &examples.support, memory, has_common, &num_joining);
     if (memory->has_failed) return examples;
     examples.rules = mine_rules(graph, scratch, &examples.support, joining, num_joining, smoothing, memory);
-    examples.walk_rules = mine_walk_rules(graph, scratch, hidden, &examples.support, smoothing, memory);
+    examples.walk_rules = mine_walk_rules(graph, scratch, hidden, &examples.support, memory);
     for (int64_t path = 0; path < num_joining; path++) {
         int64_t path_type = joining[path] / size;
         if (path_type % (width + 1)) continue;

@@ -47,7 +47,7 @@ class PinnedExamples:
             first=first,
             second=second,
             third=third,
-            weights=examples.walk_rules.weights,
+            shares=examples.walk_rules.shares,
         )
         return cls(support, rules, walk_rules, pin_hidden(graph, examples.hidden))
 

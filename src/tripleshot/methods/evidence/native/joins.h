@@ -51,16 +51,19 @@ static void weigh_links(const Graph *graph, const Scratch *scratch, int64_t head
     }
 }
 
-/* Add the weight of each rule to the tails that it leads to from the head, once each and by how probable they are. */
+/* Add the weight of each rule to the tails that it leads to from the head, once each, and how probable they are if rules
+ * are drawn by their weights. */
 static void follow_rules(const Graph *graph, Scratch *scratch, int64_t head, int64_t hidden, const Rules *rules,
                          double *path, double *probability) {
     int64_t group = -1, last = -1;
+    double sum = 0;
+    for (int64_t rule = 0; rule < rules->count; rule++) sum += rules->weights[rule];
     for (int64_t rule = 0; rule < rules->count; rule++) {
         int64_t first = rules->first[rule], second = rules->second[rule];
         if (first != last) group = find_group(graph, head, first), last = first;
         if (group < 0 || is_hidden(graph, first, hidden) || (second >= 0 && is_hidden(graph, second, hidden))) continue;
         int64_t stamp = ++scratch->stamp;
-        double share = rules->weights[rule] / (double)count_edges(graph, group);
+        double share = rules->weights[rule] / sum / (double)count_edges(graph, group);
         for (int64_t edge = graph->starts[group]; edge < graph->starts[group + 1]; edge++) {
             int64_t middle = graph->entities[edge];
             if (second < 0) {

@@ -75,21 +75,21 @@ static Rules mine_rules(const Graph *graph, Scratch *scratch, const Support *sup
     return rules;
 }
 
-/* Collect the rules of three steps: `mine_walk_rules`. */
+/* Collect the rules of three steps: `RuleWalks.mine`. */
 static WalkRules mine_walk_rules(const Graph *graph, Scratch *scratch, int64_t hidden, const Support *support,
-                                 double smoothing, Memory *memory) {
+                                 Memory *memory) {
     int64_t most = graph->max_rules, width = 2 * graph->num_relations;
     int64_t *first = take(memory, most, sizeof(int64_t)), *second = take(memory, most, sizeof(int64_t));
     int64_t *third = take(memory, most, sizeof(int64_t));
-    double *weights = take(memory, most, sizeof(double));
-    WalkRules rules = {0, first, second, third, weights};
+    double *shares = take(memory, most, sizeof(double)), sum = 0;
+    WalkRules rules = {0, first, second, third, shares};
     if (memory->has_failed) return rules;
-    rules.count = mine_walks(graph, scratch, hidden, support->count, support->heads, support->tails, third, weights);
+    rules.count = mine_walks(graph, scratch, hidden, support->count, support->heads, support->tails, third, shares);
     memory->has_failed |= rules.count < 0;
     for (int64_t rule = 0; rule < rules.count; rule++) {
         first[rule] = third[rule] / width / width, second[rule] = third[rule] / width % width, third[rule] %= width;
-        double mass = weights[rule] < (double)support->count ? weights[rule] : (double)support->count;
-        weights[rule] = -log1p(-mass / ((double)support->count + smoothing));
+        sum += shares[rule];
     }
+    for (int64_t rule = 0; rule < rules.count; rule++) shares[rule] /= sum;
     return rules;
 }

@@ -63,12 +63,12 @@ class RulesStructure(Structure):
 
 
 class WalkRulesStructure(Structure):
-    """Path types of three steps and their weights."""
+    """Path types of three steps, and how often each is drawn."""
 
     types: ClassVar[Members] = {
         "count": None,
         **dict.fromkeys(("first", "second", "third"), INTEGERS),
-        "weights": FLOATS,
+        "shares": FLOATS,
     }
     _fields_ = _fields(types)
 

@@ -7,7 +7,7 @@
 typedef struct {
     int64_t count;
     const int64_t *first, *second, *third; /* relations of the steps, ascending */
-    const double *weights;
+    const double *shares;                  /* how often each is drawn */
 } WalkRules;
 
 typedef struct {
@@ -117,7 +117,7 @@ static int add_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64
     return 1;
 }
 
-/* Find the path types of three steps that join pairs, those of the largest masses: `mine_walk_rules`.
+/* Find the path types of three steps that join pairs, those of the largest masses: `RuleWalks.mine`.
  *
  * There is room for `max_rules` of them, which are written in ascending order. Return how many, -1 without memory. */
 int64_t mine_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t num_pairs, const int64_t *heads,
@@ -152,7 +152,7 @@ int64_t mine_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t
     return is_complete ? count : -1;
 }
 
-/* Follow each rule from the head through entities that are no hubs, and add their probability times its weight to its tails. No entity is
+/* Follow each rule from the head through entities that are no hubs, and add to its tails how probable they are. No entity is
  * passed twice, and what less than one walk of `max_ends` reaches is left out, which bounds the work. */
 static void follow_walk_rules(const Graph *graph, const Scratch *scratch, int64_t head, const WalkRules *rules,
                               double *probability) {
@@ -173,7 +173,7 @@ static void follow_walk_rules(const Graph *graph, const Scratch *scratch, int64_
                 if (last < 0) continue;
                 int64_t ends = ways * count_edges(graph, last);
                 if (ends > graph->max_ends) continue;
-                double share = rules->weights[rule] / (double)ends;
+                double share = rules->shares[rule] / (double)ends;
                 for (int64_t edge = graph->starts[last]; edge < graph->starts[last + 1]; edge++) {
                     int64_t end = graph->entities[edge], slot = scratch->slots[end] - 1;
                     if (slot >= 0 && end != head && end != x && end != y) probability[slot] += share;
