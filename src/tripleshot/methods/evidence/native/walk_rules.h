@@ -23,7 +23,7 @@ typedef struct {
 
 /* A step from the head to x, from x to y and from the tail to y: rows of pairs of neighbors. */
 typedef struct {
-    int64_t x, y, rows[3];
+    int64_t x, y, rows[3], size; /* `size` walks, for edges stand side by side */
 } Way;
 
 static int64_t count_edges(const Graph *graph, int64_t group) { return graph->starts[group + 1] - graph->starts[group]; }
@@ -90,16 +90,22 @@ static int64_t find_ways(const Graph *graph, Scratch *scratch, int64_t head, int
 /* Add the walks from one head to one tail to the masses of their path types. Return 0 without memory. */
 static int add_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t head, int64_t tail, Way *ways,
                      Masses *masses) {
-    int64_t num_ways = find_ways(graph, scratch, head, tail, ways), total = 0, number = 0, width = 2 * graph->num_relations;
+    int64_t num_ways = find_ways(graph, scratch, head, tail, ways), total = 0, skipped = 0;
+    int64_t width = 2 * graph->num_relations;
     for (int64_t way = 0; way < num_ways; way++) {
         const int64_t *rows = ways[way].rows;
-        total += num_between(graph, rows[0]) * num_between(graph, rows[1]) * num_between(graph, rows[2]);
+        ways[way].size = num_between(graph, rows[0]) * num_between(graph, rows[1]) * num_between(graph, rows[2]);
+        total += ways[way].size;
     }
     int64_t stride = 1 + total / graph->max_mined;
     for (int64_t way = 0; way < num_ways; way++) {
+        if (skipped >= ways[way].size) {
+            skipped -= ways[way].size;
+            continue;
+        }
         const int64_t *rows = ways[way].rows, seconds = num_between(graph, rows[1]), thirds = num_between(graph, rows[2]);
-        int64_t size = num_between(graph, rows[0]) * seconds * thirds;
-        for (int64_t walk = (stride - number % stride) % stride; walk < size; walk += stride) {
+        int64_t walk = skipped;
+        for (; walk < ways[way].size; walk += stride) {
             int64_t first = graph->pair_relations[graph->edges[rows[0]] + walk / thirds / seconds];
             int64_t second = graph->pair_relations[graph->edges[rows[1]] + walk / thirds % seconds];
             int64_t back = graph->pair_relations[graph->edges[rows[2]] + walk % thirds];
@@ -112,7 +118,7 @@ static int add_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64
             if (ends > graph->max_ends) continue;
             if (!add_mass(masses, (first * width + second) * width + third, (double)stride / (double)ends)) return 0;
         }
-        number += size;
+        skipped = walk - ways[way].size;
     }
     return 1;
 }
