@@ -12,7 +12,7 @@ from graphs import graph_of_ids
 from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.types import EntityTypes
-from tripleshot.methods.evidence import native, path_rules, walks
+from tripleshot.methods.evidence import native, path_rules, plain_evidence, walk_rules, walks
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
 from tripleshot.methods.evidence.pair_evidence import TailsByHead
@@ -62,6 +62,8 @@ def test_it_measures_what_the_plain_code_measures(edges, types, pairs, relation)
     examples, expected = fast.read_examples(support, hidden), plain.read_examples(support, hidden)
     np.testing.assert_array_equal(examples.rules.path_types, expected.rules.path_types)
     np.testing.assert_array_equal(examples.rules.confidence, expected.rules.confidence)
+    np.testing.assert_array_equal(examples.walk_rules.path_types, expected.walk_rules.path_types)
+    np.testing.assert_array_equal(examples.walk_rules.masses, expected.walk_rules.masses)
     assert_equal(examples, expected, ["link_shares", "head_profiles", "tail_profiles"])
     assert_equal(examples, expected, ["linked_share", "common_share", "distinct_tails", "distinct_heads"])
     assert_equal(examples, expected, ["type_rarity", "typed_share"])
@@ -121,7 +123,7 @@ def test_features_of_episodes_with_many_examples_and_paths_are_those_of_the_tabl
 @given(triples, examples_of, st.sampled_from([1, 3, 6]), st.sampled_from([4, 12, 1000]))
 def test_hubs_and_long_walks_are_left_out_alike(edges, pairs, max_degree, max_walks):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (native, walks, path_rules):
+        for module in (native, walks, path_rules, plain_evidence, walk_rules):
             patch.setattr(module, "MAX_MIDDLE_DEGREE", max_degree)
         for module in (native, walks):
             patch.setattr(module, "MAX_WALKS", max_walks)
@@ -129,6 +131,42 @@ def test_hubs_and_long_walks_are_left_out_alike(edges, pairs, max_degree, max_wa
         support = np.array(pairs)
         found, right = (index.measure(index.read_examples(support), everything()) for index in (fast, plain))
         assert_equal(found.joins, right.joins)
+
+
+LIMITS = st.fixed_dictionaries(
+    {
+        "MAX_RULES": st.sampled_from([1, 3, 64]),
+        "MAX_ENDS": st.sampled_from([1, 6, 20]),
+        "MAX_VISITS": st.sampled_from([2, 7, 30]),
+        "MAX_MINED": st.sampled_from([1, 5, 40]),
+    }
+)
+
+
+@given(triples, examples_of, hidden_of, LIMITS)
+def test_rules_of_three_steps_are_limited_alike(edges, pairs, relation, limits):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in limits.items():
+            patch.setattr(native, name, limit)
+            patch.setattr(walk_rules, name, limit)
+        support, hidden = np.array(pairs), HiddenEdges.of(relation)
+        read, asked = [], everything()
+        for index in indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS)):
+            examples = index.read_examples(support, hidden)
+            read.append((examples.walk_rules, index.measure(examples, asked).joins))
+        (found, joins), (expected, right) = read
+        np.testing.assert_array_equal(found.path_types, expected.path_types)
+        np.testing.assert_array_equal(found.masses, expected.masses)
+        assert_equal(joins, right)
+
+
+@given(triples, examples_of, hidden_of)
+def test_what_rules_say_of_a_tail_is_a_probability(edges, pairs, relation):
+    index, _ = indexes(graph_of_ids(edges, NUM_ENTITIES, NUM_RELATIONS))
+    asked = TailsByHead.of_matrix(np.arange(NUM_ENTITIES), np.tile(np.arange(NUM_ENTITIES), (NUM_ENTITIES, 1)))
+    joins = index.measure_joins(index.read_examples(np.array(pairs), HiddenEdges.of(relation)), asked)
+    for shares in (joins.path_probability, joins.walk_probability):
+        assert (shares.reshape(NUM_ENTITIES, -1).sum(axis=1) < 1 + 1e-9).all()
 
 
 @given(triples, examples_of, hidden_of)

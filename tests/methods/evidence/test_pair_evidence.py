@@ -53,5 +53,5 @@ def test_features_find_every_quantity_by_name(graph):
 
 def test_nothing_joins_pairs_without_evidence():
     nothing = Joins.nothing(3)
-    assert nothing.block.shape == (7, 3)
+    assert nothing.block.shape == (9, 3)
     assert not nothing.block.any()

@@ -8,9 +8,9 @@ from tripleshot.methods.evidence.reasons import describe_evidence
 KINDS = ("link", "path", "common", "walk", "support", "similarity", "text")
 
 
-def described(graph, head, tail, weight=1.0):
+def described(graph, head, tail, weight=1.0, shown=("ann", "north", "bob", "south")):
     index = EvidenceIndex(graph)
-    support = graph.entities.ids(["ann", "north", "bob", "south"]).reshape(-1, 2)
+    support = graph.entities.ids(list(shown)).reshape(-1, 2)
     ends = graph.entities.id(head), graph.entities.id(tail)
     reasons = describe_evidence(index, index.read_examples(support), *ends, dict.fromkeys(KINDS, weight))
     return {reason.kind: reason for reason in reasons}
@@ -37,6 +37,13 @@ def test_the_weightiest_walk_of_three_steps_is_named_and_spelled_out(graph):
     assert found.text == "three steps lead to it, by way of reds and cid"
     assert spelled(graph, found) == ["ann > reds < cid > south"]
     assert described(graph, "ann", "north")["walk"].text == "no path of three steps joins ann and north"
+
+
+def test_a_walk_that_examples_share_is_told_by_its_relations(graph):
+    found = described(graph, "ann", "south", shown=("ann", "south"))["walk"]
+    steps = "“plays for”, then “plays for” backwards, then “met”"
+    assert found.text == f"examples share the path: {steps}, by way of reds and cid"
+    assert spelled(graph, found) == ["ann > reds < cid > south"]
 
 
 def test_a_link_is_told_as_the_triple_says_it(graph):

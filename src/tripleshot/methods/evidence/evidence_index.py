@@ -61,6 +61,7 @@ class EvidenceIndex:
             support=support,
             hidden=hidden,
             rules=mine_path_rules(self.graph, support, hidden, joining, count_reached),
+            walk_rules=self.measuring.mine_walks(support, hidden),
             link_shares=np.bincount(linked % max(width, 1), minlength=width) / shots,
             head_profiles=self.measuring.read_profiles(heads, hidden),
             tail_profiles=self.measuring.read_profiles(tails, hidden),

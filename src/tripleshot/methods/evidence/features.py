@@ -26,8 +26,17 @@ Scope = Literal["pair", "tail", "query"]
 """What a feature depends on beside the examples: head and tail, the tail alone, or the head alone. One of the pair is 0
 for a tail that nothing joins to the head, unless it is the tail of an example or has a neighbor in common with one."""
 
-OF_TAILS = ("tail_share", "tail_is_head", "mean_similarity", "largest_similarity", "shared_by_degree", "shared_share",
-    "type_share", "largest_type_share", "rare_type_share")
+OF_TAILS = (
+    "tail_share",
+    "tail_is_head",
+    "mean_similarity",
+    "largest_similarity",
+    "shared_by_degree",
+    "shared_share",
+    "type_share",
+    "largest_type_share",
+    "rare_type_share",
+)
 OF_HEADS = ("head_is_head", "head_is_tail", "log_head_degree")
 
 
@@ -69,12 +78,15 @@ FEATURES = (
     Feature("linked, as no example is", "link", "num_links", "positive", factor="is_unlinked"),
     Feature("log of path weights", "path", "path_weight", "logarithm"),
     Feature("a path that examples share", "path", "path_weight", "positive"),
+    Feature("log of the probability of paths that examples share", "path", "path_probability", "logarithm", 100),
     Feature("a common neighbor", "common", "common_weight", "positive"),
     Feature("log of common neighbors", "common", "common_weight", "logarithm", 10),
     Feature("a common neighbor, as examples have", "common", "common_weight", "positive", factor="common_share"),
     Feature("a walk of three steps", "walk", "walk_weight", "positive"),
     Feature("log of walks of three steps", "walk", "walk_weight", "logarithm", 100),
     Feature("log of walks of three steps, by the tail's degree", "walk", "walk_by_degree", "logarithm", 100),
+    Feature("a walk that examples share", "walk", "walk_probability", "positive"),
+    Feature("log of the probability of walks that examples share", "walk", "walk_probability", "logarithm", 100),
     Feature("share of examples with the tail", "support", "tail_share"),
     Feature("tail of an example", "support", "tail_share", "positive"),
     Feature("share of examples with the tail, by different tails", "support", "tail_share", factor="distinct_tails"),

@@ -14,6 +14,7 @@ from tripleshot.arrays import IntArray
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.trigrams import NameTrigrams
 from tripleshot.methods.evidence.path_rules import PathRules
+from tripleshot.methods.evidence.walk_rules import WalkRules
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,7 +30,8 @@ class Examples:
     Attributes:
         support: shape (K, 2).
         hidden: edges that are not seen.
-        rules: paths that join examples.
+        rules: paths of one or two steps that join examples.
+        walk_rules: paths of three steps that join examples.
         link_shares: shape (2 * num_relations,), the share of examples joined by each relation.
         head_profiles: shape (2 * num_relations, K), the relations of each example's head.
         tail_profiles: shape (2 * num_relations, K), the relations of each example's tail.
@@ -44,6 +46,7 @@ class Examples:
     support: Integers
     hidden: HiddenEdges
     rules: PathRules
+    walk_rules: WalkRules
     link_shares: Floats
     head_profiles: Floats
     tail_profiles: Floats
@@ -96,8 +99,11 @@ class Joins:
         link_exclusiveness: largest 1 / (the head's edges of the link's relation) among the links.
         link_rarity: largest rarity in the graph of the relation of one of the links.
         path_weight: sum of the weights of the examples' rules that join the two.
+        path_probability: how probable it is that a random walk leads from head to tail, along the relations of one of
+            these rules, which is drawn by its weight.
         common_weight: weight of the entities next to both.
         walk_weight: weight of the walks of three steps from head to tail.
+        walk_probability: the same of the examples' rules of three steps.
     """
 
     num_links: Floats
@@ -105,8 +111,10 @@ class Joins:
     link_exclusiveness: Floats
     link_rarity: Floats
     path_weight: Floats
+    path_probability: Floats
     common_weight: Floats
     walk_weight: Floats
+    walk_probability: Floats
 
     @classmethod
     def nothing(cls, num_pairs: int) -> "Joins":
@@ -115,7 +123,7 @@ class Joins:
 
     @property
     def block(self) -> Floats:
-        """All of them in the order of their fields, shape (7, n); no copy if they are the rows of a matrix."""
+        """All of them in the order of their fields, shape (9, n); no copy if they are the rows of a matrix."""
         rows = [getattr(self, field.name) for field in fields(self)]
         whole = rows[0].base
         is_matrix = isinstance(whole, np.ndarray) and whole.shape == (len(rows), len(rows[0]))

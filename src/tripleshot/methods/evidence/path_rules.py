@@ -19,6 +19,7 @@ from tripleshot.graph.paths import CommonNeighbors, PairIndex
 
 MAX_MIDDLE_DEGREE = 2000  # a hub joins everything to everything
 MAX_WALKS = 5_000_000  # bounds the memory of one start to some 200 MB, on any graph
+TINY = 1e-12  # instead of nothing to divide by
 SMOOTHING = 2.0  # a rule seen once is not yet certain
 
 CountReached = Callable[[npt.NDArray[np.int64], IntArray], npt.NDArray[np.int64]]
@@ -74,6 +75,11 @@ class PathRules:
     def weights(self) -> npt.NDArray[np.float64]:
         """What a tail earns for each rule that reaches it: -log(1 - confidence), so that evidence adds up."""
         return -np.log1p(-self.confidence)
+
+    @cached_property
+    def shares(self) -> npt.NDArray[np.float64]:
+        """How often each rule is drawn, if it is drawn by its weight."""
+        return self.weights / max(self.weights.sum(), TINY)
 
     def weigh(self, joining: JoiningPaths, num_pairs: int) -> npt.NDArray[np.float64]:
         """Add up, for each pair, the weights of the rules that join it, each once: shape (num_pairs,)."""

@@ -32,14 +32,16 @@ def describe_evidence(
     rules = joining_rules(graph, examples.rules, head, tail)[:MAX_NAMED]
     path_types = [path_type for path_type, _ in rules]
     paths = tuple(path for path_type in path_types for path in find_paths(graph, path_type, head, tail)[:1])
-    common, walks = find_common(index, head, tail), find_walk(index, head, tail)
+    common, ruled = find_common(index, head, tail), find_ruled_walk(index, examples, head, tail)
+    walks = ruled or find_walk(index, head, tail)
+    walked = ruled_walk_text if ruled else walk_text
     given = examples_of(examples.support, tail)
     compared = {kind: f"looks {'right' if weight > 0 else 'wrong'} beside" for kind, weight in weights.items()}
     found: dict[str, tuple[str, Paths, Pairs]] = {
         "link": (link_text(graph, links) if links else f"no edge joins {between}", links, ()),
         "path": (path_text(graph, path_types) if rules else f"no path of the examples joins {between}", paths, ()),
         "common": (common_text(graph, common) if common else f"no neighbor is common to {between}", common, ()),
-        "walk": (walk_text(graph, walks[0]) if walks else f"no path of three steps joins {between}", walks, ()),
+        "walk": (walked(graph, walks[0]) if walks else f"no path of three steps joins {between}", walks, ()),
         "support": (support_text(graph, given) if given else "no example has this answer", (), given),
         "similarity": (f"{last} {compared.get('similarity')} the answers of the examples", (), ()),
         "type": (type_text(index, examples.support, tail), (), ()),
@@ -77,8 +79,12 @@ def joining_rules(graph: KnowledgeGraph, rules: PathRules, head: int, tail: int)
 def path_text(graph: KnowledgeGraph, path_types: Sequence[int]) -> str:
     """Tell path types by the relations of their steps."""
     types = PathTypes.of(graph)
-    named = (", then ".join(_step_text(graph, step) for step in types.decode(one)) for one in path_types)
+    named = (_steps_text(graph, types.decode(one)) for one in path_types)
     return f"examples share the path{'s' * (len(path_types) > 1)}: {'; '.join(named)}"
+
+
+def _steps_text(graph: KnowledgeGraph, relations: Sequence[int]) -> str:
+    return ", then ".join(_step_text(graph, relation) for relation in relations)
 
 
 def _step_text(graph: KnowledgeGraph, relation: int) -> str:
@@ -112,8 +118,20 @@ def common_text(graph: KnowledgeGraph, paths: Paths) -> str:
     return f"both are next to {_listing([graph.entities.label(path.entities[1]) for path in paths])}"
 
 
+def find_ruled_walk(index: EvidenceIndex, examples: Examples, head: int, tail: int) -> Paths:
+    """Return the most probable walk of the weightiest rule of three steps that leads to the tail, if any does."""
+    walked = index.plain.rule_walks.best_walk(examples.walk_rules, head, tail)
+    return () if walked is None else (walked,)
+
+
+def ruled_walk_text(graph: KnowledgeGraph, path: Connection) -> str:
+    """Tell the relations that examples share, and the two entities on the way."""
+    first, second = (graph.entities.label(entity) for entity in path.entities[1:-1])
+    return f"examples share the path: {_steps_text(graph, path.relations)}, by way of {first} and {second}"
+
+
 def find_walk(index: EvidenceIndex, head: int, tail: int) -> Paths:
-    """Return the walk of three steps that weighs most, if there is any."""
+    """Return the walk of three steps that weighs most whatever its relations, if there is any."""
     walked = index.plain.walks.heaviest(head, tail)
     return () if walked is None else (_join(index.graph, head, *walked, tail),)
 

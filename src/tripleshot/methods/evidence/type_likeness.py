@@ -39,7 +39,7 @@ class TypeLikeness:
         return total / np.maximum(np.bincount(owners, minlength=len(entities)), 1)
 
     def compare(self, entities: IntArray, others: IntArray) -> Floats:
-        """Return which share of the types that one of two entities has both have, by Jaccard: shape (len(others), n)."""
+        """Return which share of the types of two entities both have, by Jaccard: shape (len(others), n)."""
         positions, owners = arrays.expand(self.types.offsets, entities)
         offsets = np.searchsorted(owners, np.arange(len(entities) + 1))
         found = np.empty((len(others), len(entities)))

@@ -5,10 +5,8 @@ bytes per entity and thread, of which only what a walk touches is ever taken.
 """
 
 import ctypes
-import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +20,7 @@ from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence.features import Feature, FeatureTable
 from tripleshot.methods.evidence.native.episodes import PinnedEpisodes
 from tripleshot.methods.evidence.native.examples import PinnedExamples, ends_of, number_of, pin_hidden, pin_rules
+from tripleshot.methods.evidence.native.scratch_pool import ScratchPool
 from tripleshot.methods.evidence.native.structures import (
     EvidenceStructure,
     FeaturesStructure,
@@ -42,6 +41,7 @@ from tripleshot.methods.evidence.pair_evidence import (
 )
 from tripleshot.methods.evidence.path_rules import MAX_MIDDLE_DEGREE, MAX_WALKS, SMOOTHING, JoiningPaths, PathTypes
 from tripleshot.methods.evidence.type_likeness import TypeLikeness
+from tripleshot.methods.evidence.walk_rules import MAX_ENDS, MAX_MINED, MAX_RULES, MAX_VISITS, WalkRules
 from tripleshot.methods.native_code import is_wanted
 
 FIRST_CAPACITY = 4096  # paths between examples; more are made room for
@@ -83,13 +83,15 @@ class EvidenceKernel:
             type_rarity=types.type_rarity,
             max_middle_degree=MAX_MIDDLE_DEGREE,
             max_walks=MAX_WALKS,
+            max_rules=MAX_RULES,
+            max_ends=MAX_ENDS,
+            max_visits=MAX_VISITS,
+            max_mined=MAX_MINED,
         )
         self._relation_rarity = np.ascontiguousarray(relation_rarity, np.float64)
         self._prepared: weakref.WeakKeyDictionary[FeatureTable, Pinned] = weakref.WeakKeyDictionary()
         self._pinned: weakref.WeakKeyDictionary[Examples, PinnedExamples] = weakref.WeakKeyDictionary()
-        self._free: list[int] = []
-        self._lock = threading.Lock()
-        weakref.finalize(self, _free_all, library, self._free)
+        self._scratch = ScratchPool(library, graph.num_entities).lend
 
     def measure_joins(self, examples: Examples, asked: TailsByHead, num_threads: int = 1) -> Joins:
         """Measure what joins heads to tails; the result does not depend on the number of threads."""
@@ -101,7 +103,12 @@ class EvidenceKernel:
             with self._scratch() as scratch:
                 failed = self._library.measure_pairs(
                     *(self._graph.address, scratch, pinned.hidden.address, pinned.rules.address),
-                    *(examples.link_shares.ctypes.data, self._relation_rarity.ctypes.data, last - first),
+                    *(
+                        pinned.walk_rules.address,
+                        examples.link_shares.ctypes.data,
+                        self._relation_rarity.ctypes.data,
+                        last - first,
+                    ),
                     heads.ctypes.data + 8 * first,
                     *(offsets.ctypes.data + 8 * first, tails.ctypes.data, evidence),
                 )
@@ -140,6 +147,18 @@ class EvidenceKernel:
             if count <= capacity:
                 return JoiningPaths(owners[:count], path_types[:count]), has_common > 0
             capacity = count
+
+    def mine_walks(self, support: Integers, hidden: HiddenEdges) -> WalkRules:
+        """Collect the path types of three steps that join pairs, shape (K, 2)."""
+        heads, tails = (_whole(ends) for ends in support.T)
+        path_types, masses = np.empty(MAX_RULES, np.int64), np.empty(MAX_RULES)
+        with self._scratch() as scratch:
+            count = self._library.mine_walks(
+                *(self._graph.address, scratch, number_of(hidden), len(heads), heads.ctypes.data, tails.ctypes.data),
+                *(path_types.ctypes.data, masses.ctypes.data),
+            )
+            _check(count < 0)
+        return WalkRules(path_types[:count], masses[:count])
 
     def count_reached(self, path_types: Integers, heads: IntArray) -> Integers:
         """Return how many entities each path type leads to from the heads, each head's counted by itself."""
@@ -256,17 +275,6 @@ class EvidenceKernel:
             self._pinned[examples] = PinnedExamples.of(examples, self.graph, self._path_types)
         return self._pinned[examples]
 
-    @contextmanager
-    def _scratch(self) -> Iterator[int]:
-        """Lend the memory of one call, which is kept for the next one unless the call fails."""
-        with self._lock:
-            scratch = self._free.pop() if self._free else None
-        if scratch is None:
-            scratch = self._library.make_scratch(self.graph.num_entities)
-        yield scratch
-        with self._lock:
-            self._free.append(scratch)
-
 
 def find_kernel(
     graph: KnowledgeGraph, pairs: PairIndex, profiles: RelationProfiles, types: TypeLikeness, relation_rarity: Floats
@@ -278,11 +286,6 @@ def find_kernel(
 
 def _whole(array: IntArray) -> Integers:
     return np.ascontiguousarray(array, np.int64)
-
-
-def _free_all(library: ctypes.CDLL, scratches: list[int]) -> None:
-    for scratch in scratches:
-        library.free_scratch(scratch)
 
 
 def _check(failed: int) -> None:

@@ -2,9 +2,6 @@
  * call. What is measured is what the other headers define. What belongs to a tail alone is computed once for all heads of
  * an episode. */
 
-#define FIRST_CAPACITY 1024 /* paths between examples; more are made room for */
-#define MAX_PARTS 32
-
 typedef struct {
     Hidden hidden;
     int64_t num_examples, num_heads, num_tails; /* `num_tails` of each head */
@@ -14,85 +11,14 @@ typedef struct {
     float *out;                                 /* [num_heads][num_tails][number of features] */
 } Episode;
 
-/* The memory of one episode, which is given back all at once. */
-typedef struct {
-    void *parts[MAX_PARTS];
-    int num_parts, has_failed;
-} Memory;
-
-static void *take(Memory *memory, int64_t count, size_t size) {
-    void *part = memory->num_parts < MAX_PARTS ? calloc(count > 0 ? count : 1, size) : NULL;
-    if (part) memory->parts[memory->num_parts++] = part;
-    else memory->has_failed = 1;
-    return part;
-}
-
-static void give_back(Memory *memory) {
-    while (memory->num_parts) free(memory->parts[--memory->num_parts]);
-}
-
 /* What the examples of an episode say. */
 typedef struct {
     Support support;
     Rules rules;
+    WalkRules walk_rules;
     double *link_shares, *head_profiles, *tail_profiles;
     double factors[NUM_FACTORS]; /* those that are the same for all heads, and zero for the others */
 } Examples;
-
-static int compare_keys(const void *first, const void *second) {
-    int64_t a = *(const int64_t *)first, b = *(const int64_t *)second;
-    return (a > b) - (a < b);
-}
-
-/* Return the path types that join examples, each example once, as path type * number of examples + example, ascending. */
-static int64_t *find_joining(const Graph *graph, int64_t hidden, const Support *support, Memory *memory,
-                             int64_t *has_common, int64_t *count) {
-    int64_t size = support->count, capacity = FIRST_CAPACITY, found = 0;
-    int64_t *owners, *keys;
-    for (;; capacity = found) {
-        owners = malloc(capacity * sizeof(int64_t)), keys = malloc(capacity * sizeof(int64_t));
-        if (owners && keys)
-            found = join_pairs(graph, hidden, size, support->heads, support->tails, capacity, owners, keys, has_common);
-        if (!owners || !keys || found <= capacity) break;
-        free(owners), free(keys);
-    }
-    int64_t *joining = owners && keys ? take(memory, found, sizeof(int64_t)) : NULL;
-    *count = 0;
-    if (joining) {
-        for (int64_t path = 0; path < found; path++) keys[path] = keys[path] * size + owners[path];
-        qsort(keys, found, sizeof(int64_t), compare_keys);
-        for (int64_t path = 0; path < found; path++)
-            if (!path || keys[path] != keys[path - 1]) joining[(*count)++] = keys[path];
-    } else memory->has_failed = 1;
-    free(owners), free(keys);
-    return joining;
-}
-
-/* Count how often the path types that join examples are right: `mine_path_rules`. */
-static Rules mine_rules(const Graph *graph, Scratch *scratch, const Support *support, const int64_t *joining,
-                        int64_t num_joining, double smoothing, Memory *memory) {
-    int64_t base = 2 * graph->num_relations + 1, size = support->count, count = 0;
-    int64_t *first = take(memory, num_joining, sizeof(int64_t)), *second = take(memory, num_joining, sizeof(int64_t));
-    int64_t *hits = take(memory, num_joining, sizeof(int64_t)), *reached = take(memory, num_joining, sizeof(int64_t));
-    double *weights = take(memory, num_joining, sizeof(double));
-    Rules rules = {0, first, second, weights};
-    if (memory->has_failed) return rules;
-    int64_t last = -1;
-    for (int64_t path = 0; path < num_joining; path++) {
-        int64_t path_type = joining[path] / size, example = joining[path] % size;
-        if (support->heads[example] == support->tails[example]) continue;
-        if (path_type != last) first[count] = path_type / base, second[count] = path_type % base - 1, count++;
-        hits[count - 1]++;
-        last = path_type;
-    }
-    rules.count = count;
-    memory->has_failed |= count_reached(graph, scratch, &rules, size, support->heads, reached);
-    for (int64_t rule = 0; rule < count; rule++) {
-        int64_t at_least = reached[rule] > hits[rule] ? reached[rule] : hits[rule];
-        weights[rule] = -log1p(-((double)hits[rule] / ((double)at_least + smoothing)));
-    }
-    return rules;
-}
 
 /* Return how many different numbers there are, of a few. */
 static int64_t count_distinct(const int64_t *numbers, int64_t size) {
@@ -112,7 +38,7 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     int64_t *heads = take(memory, size, sizeof(int64_t)), *tails = take(memory, size, sizeof(int64_t));
     int64_t *has_common = take(memory, size, sizeof(int64_t)), *is_linked = take(memory, size, sizeof(int64_t));
     double *type_rarity = take(memory, size, sizeof(double));
-    Examples examples = {{size, heads, tails, type_rarity}, {0}, take(memory, width, sizeof(double)),
+    Examples examples = {{size, heads, tails, type_rarity}, {0}, {0}, take(memory, width, sizeof(double)),
                          take(memory, width * size, sizeof(double)), take(memory, width * size, sizeof(double)), {0}};
     if (memory->has_failed) return examples;
     for (int64_t example = 0; example < size; example++)
@@ -121,6 +47,7 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     int64_t *joining = find_joining(graph, hidden, &examples.support, memory, has_common, &num_joining);
     if (memory->has_failed) return examples;
     examples.rules = mine_rules(graph, scratch, &examples.support, joining, num_joining, smoothing, memory);
+    examples.walk_rules = mine_walk_rules(graph, scratch, hidden, &examples.support, memory);
     for (int64_t path = 0; path < num_joining; path++) {
         int64_t path_type = joining[path] / size;
         if (path_type % (width + 1)) continue;
@@ -221,8 +148,7 @@ static void write_head(const Features *features, const Support *support, const d
         int64_t tail = places[pair];
         const float *restrict values = all->values + tail * width;
         for (int64_t feature = 0; feature < width; feature++) out[feature] = values[feature] * factor[feature];
-        if (!all->speaks[tail] && joins->num_links[pair] == 0 && joins->common[pair] == 0 && joins->walk[pair] == 0 &&
-            joins->path[pair] == 0) continue;
+        if (!all->speaks[tail] && !is_reached(joins, pair)) continue;
         double found[NUM_QUANTITIES] = {0};
         join(joins, pair, (double)all->degrees[tail], found);
         for (int64_t example = 0; all->speaks[tail] && example < support->count; example++) {
@@ -250,11 +176,11 @@ static void write_episode(const Graph *graph, Scratch *scratch, const Features *
     int64_t *of_pair = take(memory, features->count, sizeof(int64_t)), *degrees = take(memory, num_heads, sizeof(int64_t));
     double *similarity = take(memory, size * num_heads, sizeof(double));
     double *shared = take(memory, size * num_heads, sizeof(double));
-    double *block = take(memory, 7 * num_tails, sizeof(double));
+    double *block = take(memory, NUM_JOINS * num_tails, sizeof(double));
     float *factor = take(memory, features->count, sizeof(float));
     if (memory->has_failed) return;
-    Evidence joins = {block, block + num_tails, block + 2 * num_tails, block + 3 * num_tails, block + 4 * num_tails,
-                      block + 5 * num_tails, block + 6 * num_tails};
+    Evidence joins;
+    for (size_t array = 0; array < NUM_JOINS; array++) ((double **)&joins)[array] = block + array * num_tails;
     for (int64_t feature = 0; feature < features->count; feature++)
         if (is_of_pair(features->quantities[feature])) of_pair[num_of_pair++] = feature;
     Examples examples = read_examples(graph, scratch, episode, smoothing, memory);
@@ -267,9 +193,9 @@ static void write_episode(const Graph *graph, Scratch *scratch, const Features *
     for (int64_t index = 0; index < num_heads; index++) {
         int64_t head = episode->heads[index], start = index * num_tails;
         double *factors = examples.factors;
-        memset(block, 0, 7 * num_tails * sizeof(double));
-        if (measure_head(graph, scratch, hidden, &examples.rules, examples.link_shares, relation_rarity, head, num_tails,
-                         episode->tails + start, joins)) {
+        memset(block, 0, NUM_JOINS * num_tails * sizeof(double));
+        if (measure_head(graph, scratch, hidden, &examples.rules, &examples.walk_rules, examples.link_shares,
+                         relation_rarity, head, num_tails, episode->tails + start, joins)) {
             memory->has_failed = 1;
             return;
         }

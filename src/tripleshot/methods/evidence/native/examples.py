@@ -7,7 +7,13 @@ import numpy.typing as npt
 
 from tripleshot.graph.hidden_edges import NO_RELATION, HiddenEdges
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
-from tripleshot.methods.evidence.native.structures import HiddenStructure, Pinned, RulesStructure, SupportStructure
+from tripleshot.methods.evidence.native.structures import (
+    HiddenStructure,
+    Pinned,
+    RulesStructure,
+    SupportStructure,
+    WalkRulesStructure,
+)
 from tripleshot.methods.evidence.pair_evidence import Examples, Floats, Integers
 from tripleshot.methods.evidence.path_rules import PathTypes
 
@@ -18,23 +24,32 @@ class PinnedExamples:
 
     Attributes:
         support: the examples themselves.
-        rules: paths that join them.
+        rules: paths of one or two steps that join them.
+        walk_rules: those of three steps.
         hidden: edges that are not seen.
     """
 
     support: Pinned
     rules: Pinned
+    walk_rules: Pinned
     hidden: Pinned
 
     @classmethod
     def of(cls, examples: Examples, graph: KnowledgeGraph, path_types: PathTypes) -> "PinnedExamples":
         """Copy what the kernel needs."""
         heads, tails = examples.support.T
-        support = Pinned(
-            SupportStructure, count=len(heads), heads=heads, tails=tails, type_rarity=examples.type_rarity
-        )
+        support = Pinned(SupportStructure, count=len(heads), heads=heads, tails=tails, type_rarity=examples.type_rarity)
         rules = pin_rules(path_types, examples.rules.path_types, examples.rules.weights)
-        return cls(support, rules, pin_hidden(graph, examples.hidden))
+        first, second, third = examples.walk_rules.steps(graph)
+        walk_rules = Pinned(
+            WalkRulesStructure,
+            count=len(first),
+            first=first,
+            second=second,
+            third=third,
+            shares=examples.walk_rules.shares,
+        )
+        return cls(support, rules, walk_rules, pin_hidden(graph, examples.hidden))
 
 
 def pin_rules(all_types: PathTypes, path_types: Integers, weights: Floats | None = None) -> Pinned:

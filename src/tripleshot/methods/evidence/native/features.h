@@ -4,12 +4,14 @@
 
 /* What features are made of, as `AskedEvidence.quantities` names and defines it. */
 enum {
-    NUM_LINKS, LINK_SHARE, LINK_EXCLUSIVENESS, LINK_RARITY, PATH_WEIGHT, COMMON_WEIGHT, WALK_WEIGHT, WALK_BY_DEGREE,
+    NUM_LINKS, LINK_SHARE, LINK_EXCLUSIVENESS, LINK_RARITY, PATH_WEIGHT, PATH_PROBABILITY, COMMON_WEIGHT,
+    WALK_WEIGHT, WALK_PROBABILITY, WALK_BY_DEGREE,
     TAIL_SHARE, TAIL_IS_HEAD, SIMILAR_HEAD, SAME_NEIGHBORS, MEAN_SIMILARITY, LARGEST_SIMILARITY, SHARED_BY_DEGREE,
     SHARED_SHARE, SHARED_BY_SIMILARITY, TYPE_SHARE, LARGEST_TYPE_SHARE, RARE_TYPE_SHARE, ONE, NUM_QUANTITIES
 };
 const char *QUANTITIES =
-    "num_links link_share link_exclusiveness link_rarity path_weight common_weight walk_weight walk_by_degree "
+    "num_links link_share link_exclusiveness link_rarity path_weight path_probability common_weight "
+    "walk_weight walk_probability walk_by_degree "
     "tail_share tail_is_head similar_head same_neighbors mean_similarity largest_similarity shared_by_degree "
     "shared_share shared_by_similarity type_share largest_type_share rare_type_share one";
 
@@ -49,8 +51,9 @@ static void add_types(const Support *support, int64_t example, double types, dou
 static void join(const Evidence *joins, int64_t pair, double degree, double *found) {
     found[NUM_LINKS] = joins->num_links[pair], found[LINK_SHARE] = joins->link_share[pair];
     found[LINK_EXCLUSIVENESS] = joins->exclusiveness[pair], found[LINK_RARITY] = joins->rarity[pair];
-    found[PATH_WEIGHT] = joins->path[pair], found[COMMON_WEIGHT] = joins->common[pair];
-    found[WALK_WEIGHT] = joins->walk[pair];
+    found[PATH_WEIGHT] = joins->path[pair], found[PATH_PROBABILITY] = joins->path_probability[pair];
+    found[COMMON_WEIGHT] = joins->common[pair], found[WALK_WEIGHT] = joins->walk[pair];
+    found[WALK_PROBABILITY] = joins->walk_probability[pair];
     found[WALK_BY_DEGREE] = found[WALK_WEIGHT] / sqrt(larger(degree, 1));
     found[ONE] = 1;
 }
@@ -124,7 +127,7 @@ int score_tails(const Features *features, const Support *support, const float *f
     for (int64_t tail = 0; tail < num_tails; tail++) {
         const float *code = codes + rows[tail] * stride, *shared = code + width + 1;
         double found[NUM_QUANTITIES] = {0};
-        int speaks = joins.num_links[tail] > 0 || joins.common[tail] > 0 || joins.walk[tail] > 0;
+        int speaks = is_reached(&joins, tail);
         for (int64_t unit = 0; unit < width; unit++) states[unit] = code[unit] + start[unit];
         for (int64_t example = 0; example < support->count; example++) {
             if (shared[example] > 0) {

@@ -25,6 +25,7 @@ typedef struct {
     const int32_t *types;            /* ascending within an entity */
     const double *type_rarity;       /* of each type */
     int64_t max_middle_degree, max_walks;
+    int64_t max_rules, max_ends, max_visits, max_mined; /* of rules of three steps */
 } Graph;
 
 typedef struct {

@@ -3,7 +3,6 @@
  * Everything is added up in ascending order of entities, so that a tail has the same evidence to the bit whichever other
  * tails are asked about. */
 
-#define SEARCH_COST 16 /* steps of a walk that cost as much as looking up one pair */
 #define TINY 1e-12 /* what rounding leaves where all walks are taken away again */
 
 typedef struct {
@@ -14,8 +13,24 @@ typedef struct {
 } Rules;
 
 typedef struct {
-    double *num_links, *link_share, *exclusiveness, *rarity, *path, *common, *walk;
+    double *num_links, *link_share, *exclusiveness, *rarity, *path, *path_probability, *common, *walk;
+    double *walk_probability;
 } Evidence;
+
+#define NUM_JOINS (sizeof(Evidence) / sizeof(double *))
+
+/* What joins other pairs: those that begin so many later in every array. */
+static Evidence skip_pairs(Evidence found, int64_t count) {
+    double **arrays = (double **)&found;
+    for (size_t array = 0; array < NUM_JOINS; array++) arrays[array] += count;
+    return found;
+}
+
+/* Tell whether anything joins a pair. */
+static int is_reached(const Evidence *found, int64_t pair) {
+    return found->num_links[pair] > 0 || found->common[pair] > 0 || found->walk[pair] > 0 || found->path[pair] > 0 ||
+           found->walk_probability[pair] > 0;
+}
 
 /* Weigh the edges that lead from the head to its tails. */
 static void weigh_links(const Graph *graph, const Scratch *scratch, int64_t head, int64_t hidden,
@@ -36,30 +51,37 @@ static void weigh_links(const Graph *graph, const Scratch *scratch, int64_t head
     }
 }
 
-/* Add the weight of each rule to the tails that it leads to from the head, once each. */
+/* Add the weight of each rule to the tails that it leads to from the head, once each, and how probable they are if rules
+ * are drawn by their weights. */
 static void follow_rules(const Graph *graph, Scratch *scratch, int64_t head, int64_t hidden, const Rules *rules,
-                         double *path) {
+                         double *path, double *probability) {
     int64_t group = -1, last = -1;
+    double sum = 0;
+    for (int64_t rule = 0; rule < rules->count; rule++) sum += rules->weights[rule];
     for (int64_t rule = 0; rule < rules->count; rule++) {
         int64_t first = rules->first[rule], second = rules->second[rule];
         if (first != last) group = find_group(graph, head, first), last = first;
         if (group < 0 || is_hidden(graph, first, hidden) || (second >= 0 && is_hidden(graph, second, hidden))) continue;
         int64_t stamp = ++scratch->stamp;
+        double share = rules->weights[rule] / sum / (double)count_edges(graph, group);
         for (int64_t edge = graph->starts[group]; edge < graph->starts[group + 1]; edge++) {
             int64_t middle = graph->entities[edge];
             if (second < 0) {
                 int64_t slot = scratch->slots[middle] - 1;
-                if (slot < 0 || scratch->stamps[slot] == stamp) continue;
-                scratch->stamps[slot] = stamp;
+                if (slot < 0) continue;
                 path[slot] += rules->weights[rule];
+                probability[slot] += share;
                 continue;
             }
             if (middle == head || graph->degrees[middle] > graph->max_middle_degree) continue;
             int64_t next = find_group(graph, middle, second);
             if (next < 0) continue;
+            double part = share / (double)count_edges(graph, next);
             for (int64_t step = graph->starts[next]; step < graph->starts[next + 1]; step++) {
                 int64_t end = graph->entities[step], slot = scratch->slots[end] - 1;
-                if (slot < 0 || end == middle || scratch->stamps[slot] == stamp) continue;
+                if (slot < 0 || end == middle) continue;
+                probability[slot] += part;
+                if (scratch->stamps[slot] == stamp) continue;
                 scratch->stamps[slot] = stamp;
                 path[slot] += rules->weights[rule];
             }
@@ -216,8 +238,8 @@ static void drop_turned(const Graph *graph, const Scratch *scratch, int64_t head
 
 /* Measure what joins one head to its tails. The arrays of `found` are zero at first. Return 0, or 1 without memory. */
 static int measure_head(const Graph *graph, Scratch *scratch, int64_t hidden, const Rules *rules,
-                        const double *link_shares, const double *relation_rarity, int64_t head, int64_t num_tails,
-                        const int64_t *tails, Evidence found) {
+                        const WalkRules *walk_rules, const double *link_shares, const double *relation_rarity,
+                        int64_t head, int64_t num_tails, const int64_t *tails, Evidence found) {
     if (num_tails > scratch->max_stamps) {
         int64_t *grown = realloc(scratch->stamps, num_tails * sizeof(int64_t));
         if (!grown) return 1;
@@ -227,7 +249,8 @@ static int measure_head(const Graph *graph, Scratch *scratch, int64_t hidden, co
     }
     for (int64_t place = num_tails - 1; place >= 0; place--) scratch->slots[tails[place]] = (int32_t)place + 1;
     weigh_links(graph, scratch, head, hidden, link_shares, relation_rarity, found);
-    follow_rules(graph, scratch, head, hidden, rules, found.path);
+    follow_rules(graph, scratch, head, hidden, rules, found.path, found.path_probability);
+    follow_walk_rules(graph, scratch, head, walk_rules, found.walk_probability);
     int64_t last = take_two_steps(graph, scratch, head, hidden, tails, num_tails, found.common);
     if (last >= 0) {
         take_third_step(graph, scratch, hidden, tails, num_tails, found.walk);
@@ -238,11 +261,8 @@ static int measure_head(const Graph *graph, Scratch *scratch, int64_t hidden, co
     for (int64_t place = 0; place < num_tails; place++) {
         int64_t slot = scratch->slots[tails[place]] - 1;
         if (found.walk[slot] < TINY) found.walk[slot] = 0;
-        if (slot == place) continue;
-        found.num_links[place] = found.num_links[slot], found.link_share[place] = found.link_share[slot];
-        found.exclusiveness[place] = found.exclusiveness[slot], found.rarity[place] = found.rarity[slot];
-        found.path[place] = found.path[slot], found.common[place] = found.common[slot];
-        found.walk[place] = found.walk[slot];
+        double **arrays = (double **)&found;
+        for (size_t array = 0; slot != place && array < NUM_JOINS; array++) arrays[array][place] = arrays[array][slot];
     }
     for (int64_t place = 0; place < num_tails; place++) scratch->slots[tails[place]] = 0;
     return last < 0;
@@ -250,16 +270,14 @@ static int measure_head(const Graph *graph, Scratch *scratch, int64_t hidden, co
 
 /* Measure what joins each head to its tails. The arrays of `all` are zero at first. Return 0, or 1 without memory. */
 int measure_pairs(const Graph *graph, Scratch *scratch, const Hidden *unseen, const Rules *rules,
-                  const double *link_shares, const double *relation_rarity, int64_t num_heads, const int64_t *heads,
-                  const int64_t *offsets, const int64_t *tails, Evidence all) {
+                  const WalkRules *walk_rules, const double *link_shares, const double *relation_rarity,
+                  int64_t num_heads, const int64_t *heads, const int64_t *offsets, const int64_t *tails, Evidence all) {
     if (!is_usable(scratch)) return 1;
     hide(scratch, unseen, 1);
     for (int64_t index = 0; index < num_heads; index++) {
         int64_t start = offsets[index];
-        Evidence found = {all.num_links + start, all.link_share + start, all.exclusiveness + start, all.rarity + start,
-                          all.path + start, all.common + start, all.walk + start};
-        if (measure_head(graph, scratch, unseen->relation, rules, link_shares, relation_rarity, heads[index],
-                         offsets[index + 1] - start, tails + start, found)) return 1;
+        if (measure_head(graph, scratch, unseen->relation, rules, walk_rules, link_shares, relation_rarity, heads[index],
+                         offsets[index + 1] - start, tails + start, skip_pairs(all, start))) return 1;
     }
     hide(scratch, unseen, -1);
     return 0;

@@ -53,7 +53,7 @@ class GraphStructure(Structure):
         "type_offsets": INTEGERS,
         "type_values": SMALL,
         "type_rarity": FLOATS,
-        **dict.fromkeys(("max_middle_degree", "max_walks")),
+        **dict.fromkeys(("max_middle_degree", "max_walks", "max_rules", "max_ends", "max_visits", "max_mined")),
     }
     _fields_ = _fields(types)
 
@@ -62,6 +62,17 @@ class RulesStructure(Structure):
     """Path types and their weights."""
 
     types: ClassVar[Members] = {"count": None, "first": INTEGERS, "second": INTEGERS, "weights": FLOATS}
+    _fields_ = _fields(types)
+
+
+class WalkRulesStructure(Structure):
+    """Path types of three steps, and how often each is drawn."""
+
+    types: ClassVar[Members] = {
+        "count": None,
+        **dict.fromkeys(("first", "second", "third"), INTEGERS),
+        "shares": FLOATS,
+    }
     _fields_ = _fields(types)
 
 
@@ -112,11 +123,14 @@ class NetworkStructure(Structure):
 class EvidenceStructure(ctypes.Structure):
     """What joins pairs, one array per field of `Joins`."""
 
-    _fields_ = [(name, POINTER) for name in ("links", "share", "exclusiveness", "rarity", "path", "common", "walk")]
+    _fields_ = [
+        *((name, POINTER) for name in ("links", "share", "exclusiveness", "rarity", "path", "path_probability")),
+        *((name, POINTER) for name in ("common", "walk", "walk_probability")),
+    ]
 
     @classmethod
     def of(cls, block: npt.NDArray[np.float64]) -> Self:
-        """Point to the rows of a matrix, shape (7, n)."""
+        """Point to the rows of a matrix, shape (9, n)."""
         start, step = block.ctypes.data, block.strides[0]
         return cls(*(start + row * step for row in range(len(block))))
 
@@ -154,8 +168,9 @@ def library() -> ctypes.CDLL | None:
     arguments = {
         "make_scratch": (NUMBER,),
         "free_scratch": (POINTER,),
-        "measure_pairs": (*6 * (POINTER,), NUMBER, *3 * (POINTER,), EvidenceStructure),
+        "measure_pairs": (*7 * (POINTER,), NUMBER, *3 * (POINTER,), EvidenceStructure),
         "join_pairs": (POINTER, NUMBER, NUMBER, POINTER, POINTER, NUMBER, *3 * (POINTER,)),
+        "mine_walks": (POINTER, POINTER, NUMBER, NUMBER, *4 * (POINTER,)),
         "count_reached": (POINTER, POINTER, POINTER, NUMBER, POINTER, POINTER),
         "read_profiles": (POINTER, NUMBER, NUMBER, POINTER, POINTER),
         "compare": (*3 * (POINTER,), NUMBER, POINTER, NUMBER, *6 * (POINTER,)),
@@ -170,7 +185,7 @@ def library() -> ctypes.CDLL | None:
         "write_episodes": (*4 * (POINTER,), ctypes.c_double, NUMBER, POINTER),
         "learn": (POINTER, NUMBER, *4 * (POINTER,)),
     }
-    results = {"make_scratch": POINTER, "join_pairs": NUMBER}
+    results = {"make_scratch": POINTER, "join_pairs": NUMBER, "mine_walks": NUMBER}
     results |= dict.fromkeys(("free_scratch", "read_profiles", "write_features"))
     for name, types in arguments.items():
         function = getattr(loaded, name)
