@@ -1,11 +1,16 @@
 """Evidence in words, and where it is in the graph."""
 
+import numpy as np
 import pytest
 
+from graphs import make_graph
+from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
-from tripleshot.methods.evidence.reasons import describe_evidence
+from tripleshot.methods.evidence.evidence_net import EvidenceNet
+from tripleshot.methods.evidence.reasons import describe_evidence, type_text
+from tripleshot.methods.evidence.settings import EvidenceNetSettings
 
-KINDS = ("link", "path", "common", "walk", "support", "similarity", "text")
+KINDS = ("link", "path", "common", "walk", "support", "similarity", "type", "text")
 
 
 def described(graph, head, tail, weight=1.0, shown=("ann", "north", "bob", "south")):
@@ -99,3 +104,25 @@ def test_a_kind_without_a_weight_is_left_out(graph):
     support = graph.entities.ids(["ann", "north"]).reshape(-1, 2)
     (reason,) = describe_evidence(index, index.read_examples(support), 0, 1, {"link": -0.25})
     assert (reason.kind, reason.weight) == ("link", -0.25)
+
+
+def test_the_type_of_an_answer_is_told_beside_those_of_the_examples():
+    triples = [("ann", "plays for", "reds"), ("bob", "plays for", "blues"), ("ann", "lives in", "york")]
+    graph = make_graph(triples, {"reds": "team", "blues": "team", "york": "city"})
+    index, ids = EvidenceIndex(graph), graph.entities.ids(["ann", "reds", "blues", "york"])
+    ann, reds, blues, york = ids.tolist()
+    support = np.array([[ann, reds]])
+    assert type_text(index, support, blues) == "blues is of the type “team”, like the answers of 1 of 1 examples"
+    assert type_text(index, support, york) == "york has no type in common with the answers of the examples"
+
+
+@pytest.mark.parametrize(("types", "is_told"), [(None, False), ({"reds": "team"}, True)])
+def test_types_are_a_reason_where_the_graph_has_any(types, is_told):
+    graph = make_graph([("ann", "plays for", "reds"), ("bob", "plays for", "blues")], types)
+    method = EvidenceNet(EvidenceNetSettings())
+    method.prepare(FewShotDataset("teams", graph, (), (), ()), 1)
+    support = np.array([graph.entities.ids(["ann", "reds"])])
+    reasons = method.explain(support, *graph.entities.ids(["bob", "blues"]).tolist())
+    assert ("type" in {reason.kind for reason in reasons}) == is_told
+    score = method.score(support, *graph.entities.ids(["bob"]).tolist(), graph.entities.ids(["blues"]))
+    assert sum(reason.weight for reason in reasons) == pytest.approx(float(score[0]), abs=1e-5)

@@ -163,7 +163,7 @@ def type_text(index: EvidenceIndex, support: IntArray, tail: int) -> str:
         return f"{label} has no type in common with the answers of the examples"
     num_alike = int(np.any(index.types.compare(np.array([tail]), others) > 0, axis=1).sum())
     named = _listing([f"“{types.names[kind]}”" for kind in shared[:MAX_NAMED].tolist()])
-    return f"{label} is of the type {named}, as {num_alike} of {len(others)} answers of the examples"
+    return f"{label} is of the type {named}, like the answers of {num_alike} of {len(others)} examples"
 
 
 def degree_text(graph: KnowledgeGraph, tail: int) -> str:
