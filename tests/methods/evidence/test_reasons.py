@@ -122,7 +122,8 @@ def test_types_are_a_reason_where_the_graph_has_any(types, is_told):
     method = EvidenceNet(EvidenceNetSettings())
     method.prepare(FewShotDataset("teams", graph, (), (), ()), 1)
     support = np.array([graph.entities.ids(["ann", "reds"])])
-    reasons = method.explain(support, *graph.entities.ids(["bob", "blues"]).tolist())
+    head, tail = graph.entities.ids(["bob", "blues"]).tolist()
+    reasons = method.explain(support, head, tail)
     assert ("type" in {reason.kind for reason in reasons}) == is_told
-    score = method.score(support, *graph.entities.ids(["bob"]).tolist(), graph.entities.ids(["blues"]))
+    score = method.score(support, head, np.array([tail]))
     assert sum(reason.weight for reason in reasons) == pytest.approx(float(score[0]), abs=1e-5)
