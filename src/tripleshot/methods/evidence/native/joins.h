@@ -69,8 +69,10 @@ static void follow_rules(const Graph *graph, Scratch *scratch, int64_t head, int
             if (second < 0) {
                 int64_t slot = scratch->slots[middle] - 1;
                 if (slot < 0) continue;
-                path[slot] += rules->weights[rule];
                 probability[slot] += share;
+                if (scratch->stamps[slot] == stamp) continue;
+                scratch->stamps[slot] = stamp;
+                path[slot] += rules->weights[rule];
                 continue;
             }
             if (middle == head || graph->degrees[middle] > graph->max_middle_degree) continue;
