@@ -86,7 +86,7 @@ def test_every_step_of_a_path_is_an_edge_of_the_graph(graph):
 
 def test_what_is_missing_is_said(graph):
     found = described(graph, "ann", "bob")
-    assert found["path"].text == "no path of the examples joins ann and bob"
+    assert found["path"].text == "no path of one or two steps that examples share joins ann and bob"
     assert found["common"].text == "no neighbor is common to ann and bob"
     assert found["support"].text == "no example has this answer"
     assert all(reason.paths == reason.examples == () for reason in found.values())

@@ -39,7 +39,13 @@ def describe_evidence(
     compared = {kind: f"looks {'right' if weight > 0 else 'wrong'} beside" for kind, weight in weights.items()}
     found: dict[str, tuple[str, Paths, Pairs]] = {
         "link": (link_text(graph, links) if links else f"no edge joins {between}", links, ()),
-        "path": (path_text(graph, path_types) if rules else f"no path of the examples joins {between}", paths, ()),
+        "path": (
+            path_text(graph, path_types)
+            if rules
+            else f"no path of one or two steps that examples share joins {between}",
+            paths,
+            (),
+        ),
         "common": (common_text(graph, common) if common else f"no neighbor is common to {between}", common, ()),
         "walk": (walked(graph, walks[0]) if walks else f"no path of three steps joins {between}", walks, ()),
         "support": (support_text(graph, given) if given else "no example has this answer", (), given),
