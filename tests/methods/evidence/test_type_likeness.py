@@ -21,7 +21,7 @@ def test_entities_are_alike_by_the_share_of_types_that_both_have(likeness):
 
 def test_a_type_that_few_have_is_rare(likeness):
     np.testing.assert_allclose(
-        likeness.rarity(np.array([0, 1, 2, 4])), [np.log(5 / 3), (np.log(5 / 3) + np.log(5 / 2)) / 2, np.log(5), 0]
+        likeness.rarity(np.array([0, 1, 2, 4])), [np.log(4 / 3), (np.log(4 / 3) + np.log(4 / 2)) / 2, np.log(4), 0]
     )
 
 

@@ -24,9 +24,10 @@ class TypeLikeness:
 
     @cached_property
     def type_rarity(self) -> Floats:
-        """How rare each type is: the logarithm of how many entities there are for one that has it."""
+        """How rare each type is: the logarithm of how many entities with a type there are for one that has it."""
         num_members = np.bincount(self.types.values, minlength=len(self.types.names))
-        return np.log((len(self.types.offsets) - 1) / np.maximum(num_members, 1))
+        num_typed = int(np.count_nonzero(np.diff(self.types.offsets)))
+        return np.log(max(num_typed, 1) / np.maximum(num_members, 1))
 
     def has_any(self, entities: IntArray) -> npt.NDArray[np.bool_]:
         """Tell which entities have a type, shape (n,)."""
