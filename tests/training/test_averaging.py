@@ -68,10 +68,10 @@ def are_equal(first, second):
 
 
 def reference(start, steps, decay):
-    """Go through all steps: the plain mean at first, then what decays."""
+    """Go through all steps, in double precision."""
     average = [weight.double() for weight in start.parameters()]
     for number, module in enumerate(steps[EVERY - 1 :: EVERY], 1):
-        share = max(1 - decay**EVERY, 1 / (number + 1))
+        share = max(1 - decay**EVERY, 1 / (1 + number / 3))
         average = [(1 - share) * a + share * b.double() for a, b in zip(average, module.parameters(), strict=True)]
     return average
 

@@ -7,14 +7,11 @@ import torch
 from torch import Tensor, nn
 
 EVERY = 10  # steps, so that a large table of embeddings is not gone through at each
+LATEST = 1 / 3  # of the steps so far: the average looks back no further, as the first weights are the worst
 
 
 class WeightAverage:
-    """The exponential moving average of what a network learns.
-
-    It begins as the plain mean of all steps so far, until they are more than the decay looks back to: the weights that
-    training starts from count no more than others.
-    """
+    """The exponential moving average of what a network learns; at first it forgets faster."""
 
     def __init__(self, module: nn.Module, decay: float, frozen: Sequence[nn.Parameter] = ()) -> None:
         """Begin with the weights of now.
@@ -39,7 +36,7 @@ class WeightAverage:
         """Take in the weights as they are after so many steps."""
         if not self._averages or step % EVERY:
             return
-        share = max(1 - self.decay**EVERY, EVERY / (step + EVERY))
+        share = max(1 - self.decay**EVERY, EVERY / (EVERY + step * LATEST))
         with torch.no_grad():
             for name, average in self._averages.items():
                 average.lerp_(self._parameters[name], share)
