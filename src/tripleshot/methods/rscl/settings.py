@@ -153,20 +153,17 @@ def wiki_one() -> RSCLSettings:
 
 
 def nell_one() -> RSCLSettings:
-    """Return settings for NELL-One and an hour of one CPU core: background relations as tasks, too, one layer."""
+    """Return settings for NELL-One and an hour of one CPU core: one layer, a short training with fixed embeddings."""
     return RSCLSettings(
         num_layers=1,
-        regime="in-train",
         batch_size=128,
-        relations_per_step=8,
+        relations_per_step=4,
         masking_weight=0.0,
+        frozen_elements=True,
         pretraining_steps=20_000,
-        steps=5000,
-        learning_rate=5e-4,
+        steps=3000,
         schedule="linear",
-        averaging=0.999,
-        validate_every=2500,
-        valid_queries=100,
+        validate_every=500,
         patience=0,
         checkpoint_every=500,
     )
