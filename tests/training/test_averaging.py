@@ -112,7 +112,7 @@ def test_a_resumed_training_keeps_the_average_of_one_that_was_not_stopped(tmp_pa
 
 def test_only_what_learns_is_averaged():
     module = Small()
-    average = WeightAverage(module, DECAY, frozen=[module.rows.weight])
+    average = WeightAverage(module, DECAY, frozen=list(module.rows.parameters()))
     assert average.values.keys() == {"layer.weight", "layer.bias"}
     assert not WeightAverage(module, 0).values
 
