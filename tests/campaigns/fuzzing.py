@@ -48,6 +48,7 @@ from tripleshot.graph.types import read_type_mapping
 from tripleshot.methods.rscl.settings import tiny
 from tripleshot.methods.trainable import UNIVERSAL
 from tripleshot.server import Limits, create_app
+from tripleshot.training.averaging import WeightAverage
 from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint
 from tripleshot.training.log import describe_training, shorten_log
 from tripleshot.training.optimization import make_optimizers
@@ -147,7 +148,7 @@ def _run_files(folder: Path) -> list[Target]:
     module, checkpoint = nn.Linear(3, 2), folder / "checkpoint.safetensors"
     states = gather_random_states(RandomStreams(0))
     optimizers = make_optimizers(module, "adam", 0.1)
-    save_checkpoint(checkpoint, module, optimizers, states, TrainingProgress())
+    save_checkpoint(checkpoint, module, WeightAverage(module, 0.9), optimizers, states, TrainingProgress())
 
     def restore(path: Path) -> None:
         load_checkpoint(path, module, lambda stage: make_optimizers(module, "adam", 0.1), RandomStreams(0))

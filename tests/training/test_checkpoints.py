@@ -13,6 +13,7 @@ from torch import nn
 from damage import flipped
 from tripleshot.errors import InputError
 from tripleshot.methods.settings import OptimizerKind
+from tripleshot.training.averaging import WeightAverage
 from tripleshot.training.checkpoints import (
     TrainingProgress,
     count_weights,
@@ -23,6 +24,8 @@ from tripleshot.training.checkpoints import (
 )
 from tripleshot.training.optimization import make_optimizers
 from tripleshot.training.random_states import RandomStreams, gather_random_states
+
+NONE = WeightAverage(nn.Module(), 0)
 
 
 def optimizers_for(module, kind: OptimizerKind = "adam"):
@@ -76,7 +79,7 @@ def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path, kin
     optimizers = optimizers_for(module, kind)(0)
     take_step(module, optimizers, streams.rngs[0])
     progress = TrainingProgress(stage=1, step=7, best_mrr=0.25, loss_sums={"fit": 1.5}, loss_count=3)
-    save_checkpoint(tmp_path / "checkpoint", module, optimizers, gather_random_states(streams), progress)
+    save_checkpoint(tmp_path / "checkpoint", module, NONE, optimizers, gather_random_states(streams), progress)
     take_step(module, optimizers, streams.rngs[0])
 
     other, other_streams = make(), RandomStreams(9)
@@ -88,7 +91,7 @@ def test_everything_that_the_next_step_depends_on_comes_back(tmp_path: Path, kin
 
 
 def save_untrained(path, module, streams):
-    save_checkpoint(path, module, optimizers_for(module)(0), gather_random_states(streams), TrainingProgress())
+    save_checkpoint(path, module, NONE, optimizers_for(module)(0), gather_random_states(streams), TrainingProgress())
 
 
 def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path):
@@ -102,7 +105,7 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path):
 def test_a_checkpoint_of_another_number_of_processes_is_refused(tmp_path: Path):
     module, streams = nn.Linear(3, 2), RandomStreams(0)
     states = gather_random_states(streams).expand(2, -1)
-    save_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module)(0), states, TrainingProgress())
+    save_checkpoint(tmp_path / "checkpoint", module, NONE, optimizers_for(module)(0), states, TrainingProgress())
     with pytest.raises(InputError, match="a training in 2 processes, and goes on in as many, not in one process"):
         load_checkpoint(tmp_path / "checkpoint", module, optimizers_for(module), streams)
 

@@ -50,6 +50,9 @@ class TrainingSettings:
     batches_per_step: int = count(1, "of each process; their gradients are averaged, as those of processes are")
     schedule: Schedule = setting("linear", "how the learning rate goes down")
     warmup: int = setting(200, "steps over which it rises")
+    averaging: float = share(
+        0.0, "decay of an average of the weights, which is validated and kept in their place; 0 keeps the last ones"
+    )
     clip: float = setting(0.0, "largest gradient norm; 0 does not clip")
     validate_every: int = count(1000, "steps between validations")
     valid_queries: int = setting(500, "valid queries per validation, the same ones each time; 0 takes all")

@@ -1,4 +1,4 @@
-"""Weights on disk, and all of a training's state: weights, optimizers, random generators, and how far it has come.
+"""Weights on disk, and the whole state of a training: weights, averages, optimizers, random generators, progress.
 
 A file is safetensors with a JSON header: nothing is pickled. It is replaced in one step, so that a run killed at any
 moment leaves the last good one.
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from tripleshot.errors import InputError
 from tripleshot.methods.trainable import WEIGHTS
+from tripleshot.training.averaging import WeightAverage
 from tripleshot.training.distributed import num_processes
 from tripleshot.training.random_states import RandomStreams, pack_random_state
 from tripleshot.training.tensor_files import fill_tensors, map_tensors, write_tensors
@@ -91,12 +92,14 @@ class TrainingProgress:
 def save_checkpoint(
     path: Path,
     module: nn.Module,
+    average: WeightAverage,
     optimizers: list[torch.optim.Optimizer],
     random_states: Tensor,
     progress: TrainingProgress,
 ) -> None:
     """Write everything that the next step depends on; `random_states` are those of all processes."""
     tensors = {f"module.{name}": value for name, value in module.state_dict().items()}
+    tensors |= {f"average.{name}": value for name, value in average.values.items()}
     for number, optimizer in enumerate(optimizers):
         for index, state in optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
@@ -130,6 +133,11 @@ def load_checkpoint(
     except UNREADABLE as error:
         raise InputError(f"{path}: not a readable checkpoint: {error}") from None
     return optimizers, progress
+
+
+def load_average(path: Path, average: WeightAverage) -> None:
+    """Restore the averages of the weights, where a training keeps them."""
+    fill_tensors(path, {f"average.{name}": value for name, value in average.values.items()})
 
 
 def _restore_random(path: Path, saved: Mapping[str, Tensor], header: dict[str, Any], streams: RandomStreams) -> None:

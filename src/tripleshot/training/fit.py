@@ -255,7 +255,7 @@ def run_stages(
         return found
 
     intervals = (settings.validate_every, settings.patience, settings.checkpoint_every)
-    options = TrainerOptions(*intervals, learner.clip, settings.batches_per_step)
+    options = TrainerOptions(*intervals, learner.clip, settings.batches_per_step, settings.averaging)
     with tempfile.TemporaryDirectory() as temporary:
         kept = folder or Path(temporary)
         trainer = Trainer(

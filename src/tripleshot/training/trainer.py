@@ -17,9 +17,16 @@ from torch import nn
 from tripleshot.errors import TripleshotError
 from tripleshot.evaluation.validation import Validation
 from tripleshot.methods.trainable import LossFunction, Stage
+from tripleshot.training.averaging import WeightAverage
 from tripleshot.training.batches import find_gradients
 from tripleshot.training.budget import Budget, Stopwatch
-from tripleshot.training.checkpoints import TrainingProgress, load_checkpoint, save_checkpoint, save_weights
+from tripleshot.training.checkpoints import (
+    TrainingProgress,
+    load_average,
+    load_checkpoint,
+    save_checkpoint,
+    save_weights,
+)
 from tripleshot.training.distributed import any_rank, broadcast, rank, wait_for_all, wrap_ddp
 from tripleshot.training.interrupts import StopRequest
 from tripleshot.training.log import LOG, shorten_log, write_log
@@ -43,6 +50,7 @@ class TrainerOptions:
         checkpoint_every: steps between checkpoints.
         clip: largest norm of the gradient of the dense weights; 0 does not clip.
         batches_per_step: of each process; their gradients are averaged.
+        averaging: decay of the average of the last stage's weights, which is kept in their place; 0 averages nothing.
     """
 
     validate_every: int = 1000
@@ -50,6 +58,7 @@ class TrainerOptions:
     checkpoint_every: int = 500
     clip: float = 5.0
     batches_per_step: int = 1
+    averaging: float = 0.0
 
 
 ValidFunction = Callable[[int, Callable[[], bool] | None], Validation]
@@ -95,6 +104,7 @@ class Trainer:
         self.progress, self._curve = TrainingProgress(), Curve()
         self.streams = RandomStreams(seed, options.batches_per_step)
         self.optimizers: list[torch.optim.Optimizer] = []
+        self.average = WeightAverage(module, 0)
         self._stop = StopRequest()
         self._is_leader = rank() == 0
 
@@ -103,6 +113,8 @@ class Trainer:
         path = self.folder / CHECKPOINT
         if resume and path.exists():
             self.optimizers, self.progress = load_checkpoint(path, self.module, self._optimizers_of, self.streams)
+            self._begin_average()
+            load_average(path, self.average)
             self.watch.go_on_from(self.progress.spent)
             self._say(logging.INFO, "resuming at %s", self._position())
             if self._is_leader:
@@ -111,6 +123,7 @@ class Trainer:
         else:
             self.streams.begin()
             self.optimizers = self._optimizers_of(0)
+            self._begin_average()
             self.progress.prepared = self.progress.stage_began = self._tick()
             if self._is_leader:
                 write_log(self.folder / LOG, None)
@@ -142,6 +155,7 @@ class Trainer:
             state.loss_sums = {name: state.loss_sums.get(name, 0.0) + value for name, value in losses.items()}
             state.loss_count += 1
             state.step += 1
+            self.average.update(state.step)
             state.seconds += self.watch.clock() - started
             self._tick()
             is_over = budget.is_over()
@@ -195,7 +209,8 @@ class Trainer:
             self._tick()
         self.module.eval()
         limit = self.watch.limit(budget.validation_time()) if self.watch.seconds else None
-        found = self.validate(state.valid_heads, limit)
+        with self.average.in_place():
+            found = self.validate(state.valid_heads, limit)
         mrr, num_asked, is_best = found.mrr, found.num_asked, self._is_best(found)
         state.valid_heads = state.valid_heads or found.num_heads
         state.best_ranks = found.reciprocal_ranks.tolist() if is_best else state.best_ranks
@@ -209,7 +224,7 @@ class Trainer:
         if is_best:
             state.best_mrr, state.best_step, state.worse_in_a_row = mrr, state.step, 0
             if self._is_leader:
-                self.keep()
+                self._keep()
             self._say(logging.DEBUG, "best weights kept in %s", self.folder)
         else:
             state.worse_in_a_row += 1
@@ -233,6 +248,7 @@ class Trainer:
             self.progress.step = 0
             self.progress.stage_began, self.progress.validated_at = self.progress.spent, 0.0
             self.optimizers = self._optimizers_of(self.progress.stage)
+            self._begin_average()
         else:
             self.progress.finished = True
         self._save(keep=self.progress.finished and self.progress.best_mrr < 0)
@@ -240,13 +256,23 @@ class Trainer:
     def _optimizers_of(self, stage: int) -> list[torch.optim.Optimizer]:
         return make_optimizers(self.module, self.stages[stage].optimizer, self.stages[stage].learning_rate)
 
+    def _begin_average(self) -> None:
+        """Average what learns in the last stage, whose weights are kept."""
+        stage, is_last = self.stages[self.progress.stage], self.progress.stage + 1 == len(self.stages)
+        self.average = WeightAverage(self.module, self.options.averaging * is_last, stage.frozen)
+
+    def _keep(self) -> None:
+        with self.average.in_place():
+            self.keep()
+
     def _save(self, keep: bool = False) -> None:
         """Write a checkpoint, and before it perhaps the weights as the best; take down how long it took."""
         started, random_states = self.watch.clock(), gather_random_states(self.streams)
         if self._is_leader:
             if keep:
-                self.keep()
-            save_checkpoint(self.folder / CHECKPOINT, self.module, self.optimizers, random_states, self.progress)
+                self._keep()
+            learned = (self.module, self.average, self.optimizers)
+            save_checkpoint(self.folder / CHECKPOINT, *learned, random_states, self.progress)
             self._say(logging.DEBUG, "checkpoint at %s", self._position())
         if self.watch.seconds:
             self.progress.saving = max(self.progress.saving, broadcast(self.watch.clock() - started))
