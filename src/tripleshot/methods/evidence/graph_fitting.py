@@ -7,8 +7,8 @@ graph makes it: features that hardly differ elsewhere may be what counts here. A
 so there are fewer steps, and none where there are hardly any; one with hundreds has more to say, and gets more. What is
 drawn depends on the graph and the seed alone, and so do the weights.
 
-On a dense graph, which is unlike most, other networks that start from nothing learn from the same episodes, again and
-again, and have the larger share of a score: what other graphs have taught stands in the way there.
+On a dense graph, which is unlike most, a second network that starts from nothing learns from the same episodes, again
+and again, and has the larger share of a score: what other graphs have taught stands in the way there.
 """
 
 import os
@@ -41,7 +41,6 @@ USUAL_STEPS, MAX_STEPS = 150, 400
 MAX_PER_RELATION, MIN_PER_RELATION = 10, 1.5  # steps: few relations say little, and many take longer to be heard
 DENSE = 20  # edges of an entity, on average
 OWN_WIDTH, OWN_SHARE = 48, 2 / 3  # of the network that starts from nothing, and what it counts beside the other
-OWN_NETWORKS = 3  # whose scores are averaged: each leans on other features
 OWN_STEPS, OWN_DROPOUT = 2400, 0.1  # it has all to learn, but not by heart: in each step it misses some features
 MAX_KEPT = 200  # steps whose episodes are kept for it: it learns from each several times
 ENOUGH_RELATIONS = USUAL_STEPS // MAX_PER_RELATION  # to learn from them alone
@@ -64,7 +63,6 @@ def fit_to_own_relations(
     dataset: FewShotDataset,
     without: Sequence[str] = (),
     max_steps: int = MAX_STEPS,
-    num_own: int = OWN_NETWORKS,
 ) -> NetworkWeights:
     """Return the weights, fitted to the train tasks of a dataset and to other relations of its graph, half to each.
 
@@ -78,7 +76,6 @@ def fit_to_own_relations(
         dataset: whose graph is indexed; its train tasks are like what will be asked.
         without: names of relations that the weights must know nothing of.
         max_steps: how far the weights may go from where they are.
-        num_own: how many networks start from nothing, where the graph is dense.
     """
     left_out = set(without)
     train = tuple(task for task in dataset.train if task.name not in left_out)
@@ -113,26 +110,12 @@ def fit_to_own_relations(
             kept.append(_Drawn(features.astype(np.float16), trust, offsets))
     if not is_dense:
         return fitted.network
-    own_steps, found = OWN_STEPS * steps // count_steps(num_relations), fitted.network
-    for number in range(1, num_own + 1):
-        own = _learn_from_nothing(network, kept, own_steps, rng, learning)
-        found = found.joined(own, OWN_SHARE / (num_own * (1 - OWN_SHARE) + number * OWN_SHARE))
-    return found
-
-
-def _learn_from_nothing(
-    units: NetworkWeights, kept: "Sequence[_Drawn]", steps: int, rng: np.random.Generator, learning: Learning
-) -> NetworkWeights:
-    """Return a network that starts at random and learns from the kept episodes, again and again.
-
-    Its hidden layer sees features as that of `units` does.
-    """
-    own = _Learner(units.untrained(OWN_WIDTH, rng), steps)
+    own = _Learner(network.untrained(OWN_WIDTH, rng), OWN_STEPS * steps // count_steps(num_relations))
     while own.count < own.steps:
         drawn = kept[own.count % len(kept)]
-        seeing_less = own.network.without(rng.random(len(units.mean)) < OWN_DROPOUT)
+        seeing_less = own.network.without(rng.random(len(table)) < OWN_DROPOUT)
         own.follow(_gradient(seeing_less, drawn.features.astype(np.float32), drawn.trust, drawn.offsets, learning))
-    return own.network
+    return fitted.network.joined(own.network, OWN_SHARE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +189,7 @@ class FittedHalves:
                 names = self.dataset.graph.relations.names.to_pylist()[half::2]
                 num_relations = min(self.dataset.graph.num_relations, MAX_RELATIONS + len(self.dataset.train))
                 steps = max(MAX_STEPS_OF_HALVES, int(SHARE_OF_HALVES * count_steps(num_relations)))
-                found = fit_to_own_relations(self.start, self.index, self.table, self.dataset, names, steps, num_own=1)
+                found = fit_to_own_relations(self.start, self.index, self.table, self.dataset, names, max_steps=steps)
                 self._found[half] = None if found is self.start else found
             return self._found[half]
 
