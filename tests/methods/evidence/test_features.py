@@ -30,7 +30,7 @@ def named(graph, support, pairs, hidden=None):
     return [dict(zip(NAMES, row.tolist(), strict=True)) for row in compute(graph, support, heads, tails, hidden)]
 
 
-@pytest.mark.parametrize(("text", "size"), [(False, 44), (True, 48)])
+@pytest.mark.parametrize(("text", "size"), [(False, 50), (True, 54)])
 def test_each_column_has_a_name_of_its_own(graph, text, size):
     table = FeatureTable(text)
     rows = compute(graph, np.array([[0, 1]]), np.array([0]), np.array([2]), text=text)
@@ -94,7 +94,7 @@ def test_kinds_of_evidence_are_named():
     assert table.groups == ("link", "path", "common", "walk", "support", "similarity", "type")
     assert FeatureTable(text=True).groups == (*table.groups, "text")
     chosen = [table.features[column].group for column in np.flatnonzero(table.columns_of("link", "walk"))]
-    assert chosen == ["link"] * 7 + ["walk"] * 5
+    assert chosen == ["link"] * 11 + ["walk"] * 6
     assert not table.columns_of().any()
 
 

@@ -66,7 +66,7 @@ def test_it_measures_what_the_plain_code_measures(edges, types, pairs, relation)
     np.testing.assert_array_equal(examples.walk_rules.masses, expected.walk_rules.masses)
     assert_equal(examples, expected, ["link_shares", "head_profiles", "tail_profiles"])
     assert_equal(examples, expected, ["linked_share", "common_share", "distinct_tails", "distinct_heads"])
-    assert_equal(examples, expected, ["type_rarity", "typed_share"])
+    assert_equal(examples, expected, ["type_rarity", "typed_share", "loop_share"])
     found, right = fast.measure(examples, everything()), plain.measure(expected, everything())
     assert_equal(found.joins, right.joins)
     assert_equal(found.head_likeness, right.head_likeness)
@@ -167,6 +167,8 @@ def test_what_rules_say_of_a_tail_is_a_probability(edges, pairs, relation):
     joins = index.measure_joins(index.read_examples(np.array(pairs), HiddenEdges.of(relation)), asked)
     for shares in (joins.path_probability, joins.walk_probability):
         assert (shares.reshape(NUM_ENTITIES, -1).sum(axis=1) < 1 + 1e-9).all()
+    for shares in (joins.path_returning, joins.walk_returning):
+        assert (shares.reshape(NUM_ENTITIES, -1).sum(axis=0) < 1 + 1e-9).all()
 
 
 @given(triples, examples_of, hidden_of)

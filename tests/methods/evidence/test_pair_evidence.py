@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from graphs import make_graph
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.features import FeatureTable
@@ -31,7 +32,37 @@ def test_links_are_weighed_by_their_relation(graph):
     assert found.num_links.tolist() == [1, 1, 0]
     assert found.link_share.tolist() == [1, 0, 0]
     assert found.link_exclusiveness.tolist() == [1, 0.5, 0]
+    assert found.turned_exclusiveness.tolist() == [0.5, 1, 0]
     assert found.link_rarity == pytest.approx([1 / np.log(5), 1 / np.log(5), 0])
+    assert found.link_overlap == pytest.approx([1 / np.log(5), 0, 0])
+    assert not found.is_head.any()
+
+
+def test_all_links_that_examples_have_count_the_rare_ones_more():
+    joined = {("a", "b"): ("often", "rarely"), ("c", "d"): ("often", "rarely"), ("e", "f"): ("often", "never")}
+    graph = make_graph([(head, relation, tail) for (head, tail), both in joined.items() for relation in both])
+    found = evidence(graph, [("a", "b"), ("e", "f")], [("c", "d"), ("e", "f")]).joins
+    rarity = [1 / np.log(2 + count) for count in (3, 2, 1)]
+    assert found.link_overlap == pytest.approx([rarity[0] + rarity[1] / 2, rarity[0] + rarity[2] / 2])
+
+
+def test_paths_lead_there_and_back_with_probabilities_of_their_own():
+    graph = make_graph([("a", "in", "x"), ("x", "of", "p"), ("b", "in", "y"), ("y", "of", "p"), ("b", "in", "z")])
+    found = evidence(graph, [("a", "p")], [("a", "p"), ("b", "p"), ("b", "y")]).joins
+    assert found.path_probability == pytest.approx([1, 1 / 2, 0])
+    assert found.path_returning == pytest.approx([1 / 2, 1 / 2, 0])
+
+
+def test_the_head_itself_is_told_apart_and_whether_examples_are_so():
+    graph = make_graph([("a", "knows", "b"), ("b", "knows", "c")])
+    found = evidence(graph, [("a", "a"), ("a", "b")], [("c", "c"), ("c", "b")])
+    assert found.joins.is_head.tolist() == [1, 0]
+    assert found.examples.loop_share == 0.5
+    table = FeatureTable()
+    names = [feature.name for feature in table.features]
+    rows = EvidenceIndex(graph).compute_features(table, found.examples, found.asked)
+    assert rows[:, names.index("the head itself")].tolist() == [1, 0]
+    assert rows[:, names.index("the head itself, as in examples")].tolist() == [0.5, 0]
 
 
 def test_common_neighbors_weigh_less_the_more_edges_they_have(graph):
@@ -53,5 +84,5 @@ def test_features_find_every_quantity_by_name(graph):
 
 def test_nothing_joins_pairs_without_evidence():
     nothing = Joins.nothing(3)
-    assert nothing.block.shape == (9, 3)
+    assert nothing.block.shape == (14, 3)
     assert not nothing.block.any()

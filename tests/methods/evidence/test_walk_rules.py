@@ -55,15 +55,20 @@ def test_masses_are_those_of_the_walks_between_examples(triples, pairs, hidden):
 
 
 @given(EDGES, EXAMPLES)
-def test_a_tail_is_as_probable_as_the_walks_that_lead_to_it(triples, pairs):
+def test_a_tail_is_as_probable_as_the_walks_that_lead_to_it_and_back(triples, pairs):
     graph, rules = rules_on(triples)
     found = rules.mine(np.array(pairs), HiddenEdges.none())
     drawn = dict(zip(zip(*(steps.tolist() for steps in found.steps(graph)), strict=True), found.shares, strict=True))
-    expected = np.zeros((NUM_ENTITIES, NUM_ENTITIES))
-    for (steps, (head, *_, tail)), share in plain_walks(triples).items():
-        expected[head, tail] += drawn.get(steps, 0) * share
+    walks = plain_walks(triples)
+    expected = np.zeros((2, NUM_ENTITIES, NUM_ENTITIES))
+    for (steps, (head, first, second, tail)), share in walks.items():
+        turned = tuple((step + NUM_RELATIONS) % (2 * NUM_RELATIONS) for step in steps[::-1])
+        back = walks[turned, (tail, second, first, head)]
+        expected[:, head, tail] += drawn.get(steps, 0) * np.array([share, back])
     heads, tails = np.divmod(np.arange(NUM_ENTITIES**2), NUM_ENTITIES)
-    assert rules.weigh(found, heads, tails) == pytest.approx(expected.ravel())
+    probability, returning = rules.weigh(found, heads, tails)
+    assert probability == pytest.approx(expected[0].ravel())
+    assert returning == pytest.approx(expected[1].ravel())
 
 
 def test_the_weightiest_rule_is_spelled_out_along_its_most_probable_walk():

@@ -71,6 +71,7 @@ class EvidenceIndex:
             distinct_heads=len(set(heads.tolist())) / shots,
             type_rarity=self.types.rarity(tails),
             typed_share=float(self.types.has_any(tails).mean()),
+            loop_share=float((heads == tails).mean()),
         )
 
     @property

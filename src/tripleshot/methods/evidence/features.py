@@ -24,7 +24,8 @@ Transform = Literal["value", "positive", "logarithm"]
 
 Scope = Literal["pair", "tail", "query"]
 """What a feature depends on beside the examples: head and tail, the tail alone, or the head alone. One of the pair is 0
-for a tail that nothing joins to the head, unless it is the tail of an example or has a neighbor in common with one."""
+for a tail that nothing joins to the head, unless it is the head itself, the tail of an example, or has a neighbor in
+common with one."""
 
 OF_TAILS = (
     "tail_share",
@@ -74,11 +75,16 @@ FEATURES = (
     Feature("share of examples with such a link", "link", "link_share"),
     Feature("exclusiveness of the link", "link", "link_exclusiveness"),
     Feature("rarity of the link's relation", "link", "link_rarity"),
+    Feature("exclusiveness of the link, seen from the tail", "link", "turned_exclusiveness"),
+    Feature("log of the links that examples have, by how rare these are", "link", "link_overlap", "logarithm", 10),
     Feature("linked, as examples are", "link", "num_links", "positive", factor="linked_share"),
     Feature("linked, as no example is", "link", "num_links", "positive", factor="is_unlinked"),
+    Feature("the head itself", "link", "is_head"),
+    Feature("the head itself, as in examples", "link", "is_head", factor="loop_share"),
     Feature("log of path weights", "path", "path_weight", "logarithm"),
     Feature("a path that examples share", "path", "path_weight", "positive"),
     Feature("log of the probability of paths that examples share", "path", "path_probability", "logarithm", 100),
+    Feature("log of the probability of paths back that examples share", "path", "path_returning", "logarithm", 100),
     Feature("a common neighbor", "common", "common_weight", "positive"),
     Feature("log of common neighbors", "common", "common_weight", "logarithm", 10),
     Feature("a common neighbor, as examples have", "common", "common_weight", "positive", factor="common_share"),
@@ -87,6 +93,7 @@ FEATURES = (
     Feature("log of walks of three steps, by the tail's degree", "walk", "walk_by_degree", "logarithm", 100),
     Feature("a walk that examples share", "walk", "walk_probability", "positive"),
     Feature("log of the probability of walks that examples share", "walk", "walk_probability", "logarithm", 100),
+    Feature("log of the probability of walks back that examples share", "walk", "walk_returning", "logarithm", 100),
     Feature("share of examples with the tail", "support", "tail_share"),
     Feature("tail of an example", "support", "tail_share", "positive"),
     Feature("share of examples with the tail, by different tails", "support", "tail_share", factor="distinct_tails"),

@@ -41,6 +41,7 @@ class Examples:
         distinct_heads: number of different heads per example.
         type_rarity: shape (K,), how rare the types of each example's tail are; 0 without any.
         typed_share: share of examples whose tail has a type.
+        loop_share: share of examples whose tail is the head itself.
     """
 
     support: Integers
@@ -56,6 +57,7 @@ class Examples:
     distinct_heads: float
     type_rarity: Floats
     typed_share: float
+    loop_share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,24 +99,34 @@ class Joins:
         num_links: number of edges between the two.
         link_share: largest share of examples that are joined by the relation of one of the links.
         link_exclusiveness: largest 1 / (the head's edges of the link's relation) among the links.
+        turned_exclusiveness: largest 1 / (the tail's edges of the link's relation, turned round) among the links.
         link_rarity: largest rarity in the graph of the relation of one of the links.
+        link_overlap: over all links, share of examples that have it times its relation's rarity.
+        is_head: whether the tail is the head itself.
         path_weight: sum of the weights of the examples' rules that join the two.
         path_probability: how probable it is that a random walk leads from head to tail, along the relations of one of
             these rules, which is drawn by its weight.
+        path_returning: the same of walks from the tail to the head, along the relations turned round.
         common_weight: weight of the entities next to both.
         walk_weight: weight of the walks of three steps from head to tail.
-        walk_probability: the same of the examples' rules of three steps.
+        walk_probability: what `path_probability` is, of the examples' rules of three steps.
+        walk_returning: the same of walks from the tail to the head; those that are found on the way there.
     """
 
     num_links: Floats
     link_share: Floats
     link_exclusiveness: Floats
+    turned_exclusiveness: Floats
     link_rarity: Floats
+    link_overlap: Floats
+    is_head: Floats
     path_weight: Floats
     path_probability: Floats
+    path_returning: Floats
     common_weight: Floats
     walk_weight: Floats
     walk_probability: Floats
+    walk_returning: Floats
 
     @classmethod
     def nothing(cls, num_pairs: int) -> "Joins":
@@ -123,7 +135,7 @@ class Joins:
 
     @property
     def block(self) -> Floats:
-        """All of them in the order of their fields, shape (9, n); no copy if they are the rows of a matrix."""
+        """All of them in the order of their fields, shape (14, n); no copy if they are the rows of a matrix."""
         rows = [getattr(self, field.name) for field in fields(self)]
         whole = rows[0].base
         is_matrix = isinstance(whole, np.ndarray) and whole.shape == (len(rows), len(rows[0]))
@@ -229,5 +241,6 @@ class AskedEvidence:
             "head_is_tail": (support[:, 1, None] == heads).any(axis=0),
             "log_head_degree": np.log1p(self.head_likeness.degrees),
             "typed_share": examples.typed_share,
+            "loop_share": examples.loop_share,
             "always": 1.0,
         }

@@ -61,16 +61,24 @@ class PlainEvidence:
             np.maximum.at(largest, owners, values)
             return largest
 
+        shares, rarity = examples.link_shares[relations], self.relation_rarity[self.graph.base(relations)]
+        path_probability, path_returning = self._draw_paths(examples, asked, links, common)
+        walk_probability, walk_returning = self.rule_walks.weigh(examples.walk_rules, heads, tails)
         return Joins(
             num_links=np.bincount(owners, minlength=len(tails)).astype(np.float64),
-            link_share=best_link(examples.link_shares[relations]),
-            link_exclusiveness=best_link(1 / np.maximum(self.profiles.count(heads[owners], relations), 1)),
-            link_rarity=best_link(self.relation_rarity[self.graph.base(relations)]),
+            link_share=best_link(shares),
+            link_exclusiveness=best_link(1 / self.profiles.count(heads[owners], relations)),
+            turned_exclusiveness=best_link(1 / self._count_turned(tails[owners], relations)),
+            link_rarity=best_link(rarity),
+            link_overlap=np.bincount(owners, shares * rarity, minlength=len(tails)).astype(np.float64),
+            is_head=(heads == tails).astype(np.float64),
             path_weight=examples.rules.weigh(find_joining_paths(self.pairs, links, common, hidden), len(tails)),
-            path_probability=self._draw_paths(examples, heads, links, common),
+            path_probability=path_probability,
+            path_returning=path_returning,
             common_weight=self._weigh_common(common, len(tails), hidden),
             walk_weight=self.walks.weigh(heads, tails, hidden),
-            walk_probability=self.rule_walks.weigh(examples.walk_rules, heads, tails),
+            walk_probability=walk_probability,
+            walk_returning=walk_returning,
         )
 
     def measure_likeness(self, hidden: HiddenEdges, entities: IntArray, others: Integers, profiles: Floats) -> Likeness:
@@ -86,26 +94,35 @@ class PlainEvidence:
         )
 
     def _draw_paths(
-        self, examples: Examples, heads: Integers, links: tuple[Integers, Integers], common: CommonNeighbors
-    ) -> Floats:
-        """Return how probable it is that a walk along a rule, drawn by its weight, joins each pair: shape (n,)."""
-        types, rules, (linked, relations) = PathTypes.of(self.graph), examples.rules, links
+        self, examples: Examples, asked: TailsByHead, links: tuple[Integers, Integers], common: CommonNeighbors
+    ) -> tuple[Floats, Floats]:
+        """Return how probable walks along rules, drawn by weight, are for each pair, there and back: (n,) each."""
+        heads, tails, (linked, relations) = asked.heads[asked.rows], asked.tails, links
+        types, rules, num_pairs = PathTypes.of(self.graph), examples.rules, len(asked.tails)
         common = common.take(self.graph.degrees[common.middles] <= MAX_MIDDLE_DEGREE)
         ways = replace(common, owners=np.arange(len(common.owners)))
         places, first, second = self.pairs.paths(ways, examples.hidden)
-        joined = common.owners[places]
-        walks = self.profiles.count(heads[joined], first) * self.profiles.count(common.middles[places], second)
-        owners, path_types, num_ends = (
+        joined, middles = common.owners[places], common.middles[places]
+        there = self.profiles.count(heads[joined], first) * self.profiles.count(middles, second)
+        back = self._count_turned(middles, first) * self._count_turned(tails[joined], second)
+        owners, path_types, num_ends, num_starts = (
             np.concatenate(columns)
             for columns in (
                 (linked, joined),
                 (types.encode(relations), types.encode(first, second)),
-                (self.profiles.count(heads[linked], relations), walks),
+                (self.profiles.count(heads[linked], relations), there),
+                (self._count_turned(tails[linked], relations), back),
             )
         )
         which, is_rule = lookup(rules.path_types, path_types)
-        shares = rules.shares[which[is_rule]] / num_ends[is_rule]
-        return np.bincount(owners[is_rule], shares, minlength=len(heads)).astype(np.float64)
+        owners, shares = owners[is_rule], rules.shares[which[is_rule]]
+        probability = np.bincount(owners, shares / num_ends[is_rule], minlength=num_pairs)
+        returning = np.bincount(owners, shares / num_starts[is_rule], minlength=num_pairs)
+        return probability.astype(np.float64), returning.astype(np.float64)
+
+    def _count_turned(self, entities: Integers, relations: Integers) -> Integers:
+        """Return how many edges of a relation lead to each entity."""
+        return self.profiles.count(entities, self.graph.inverse(relations))
 
     def _weigh_common(self, common: CommonNeighbors, num_pairs: int, hidden: HiddenEdges) -> Floats:
         """Add up the common neighbors of each pair, shape (num_pairs,); one with many edges says little."""

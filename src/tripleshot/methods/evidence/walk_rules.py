@@ -72,12 +72,14 @@ class FoundWalks:
         rules: shape (n,), which rule.
         entities: shape (4, n), from the head to the end.
         shares: shape (n,), how probable the walk is.
+        returning: shape (n,), how probable it is from the end to the head.
     """
 
     owners: Integers
     rules: Integers
     entities: Integers
     shares: Floats
+    returning: Floats
 
 
 class RuleWalks:
@@ -101,7 +103,7 @@ class RuleWalks:
         """Return all walks of the rules from each head."""
         owners = np.repeat(np.arange(len(heads)), len(rules.path_types))
         which = np.tile(np.arange(len(rules.path_types)), len(heads))
-        entities, num_ends = heads[owners][None], np.ones(len(owners), np.int64)
+        entities, num_ends, num_starts = heads[owners][None], *np.ones((2, len(owners)), np.int64)
         for number, relations in enumerate(steps := rules.steps(self.graph), 1):
             counts = self.profiles.count(entities[-1], relations[which])
             going = np.flatnonzero((counts > 0) & (num_ends * counts <= MAX_ENDS))
@@ -115,18 +117,20 @@ class RuleWalks:
             places = places[kept]
             owners, which, num_ends = owners[places], which[places], (num_ends * counts)[places]
             entities = np.concatenate([entities[:, places], following[None, kept]])
-        return FoundWalks(owners, which, entities, 1 / num_ends)
+            num_starts = num_starts[places] * self.profiles.count(entities[-1], self.graph.inverse(relations[which]))
+        return FoundWalks(owners, which, entities, 1 / num_ends, 1 / num_starts)
 
-    def weigh(self, rules: WalkRules, heads: Integers, tails: Integers) -> Floats:
-        """Return how probable it is that a walk along a rule that is drawn joins each pair, shape (n,)."""
+    def weigh(self, rules: WalkRules, heads: Integers, tails: Integers) -> tuple[Floats, Floats]:
+        """Return how probable walks along a rule that is drawn are for each pair, there and back: shape (n,)."""
         asked, places = np.unique(heads, return_inverse=True)
         walks = self.follow(rules, asked)
         keys, ends = np.unique(walks.owners * self.graph.num_entities + walks.entities[-1], return_inverse=True)
-        sums = np.bincount(ends, rules.shares[walks.rules] * walks.shares, minlength=len(keys))
         met, found = arrays.lookup(keys, places * self.graph.num_entities + tails)
-        joined = np.zeros(len(tails))
-        joined[found] = sums[met[found]]
-        return joined
+        weighed = np.zeros((2, len(tails)))
+        for row, probable in zip(weighed, (walks.shares, walks.returning), strict=True):
+            sums = np.bincount(ends, rules.shares[walks.rules] * probable, minlength=len(keys))
+            row[found] = sums[met[found]]
+        return weighed[0], weighed[1]
 
     def best_walk(self, rules: WalkRules, head: int, tail: int) -> Connection | None:
         """Return the most probable walk to the tail of the rule of the largest mass, if any rule leads there."""

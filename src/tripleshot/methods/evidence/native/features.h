@@ -4,14 +4,16 @@
 
 /* What features are made of, as `AskedEvidence.quantities` names and defines it. */
 enum {
-    NUM_LINKS, LINK_SHARE, LINK_EXCLUSIVENESS, LINK_RARITY, PATH_WEIGHT, PATH_PROBABILITY, COMMON_WEIGHT,
-    WALK_WEIGHT, WALK_PROBABILITY, WALK_BY_DEGREE,
+    NUM_LINKS, LINK_SHARE, LINK_EXCLUSIVENESS, TURNED_EXCLUSIVENESS, LINK_RARITY, LINK_OVERLAP, IS_HEAD,
+    PATH_WEIGHT, PATH_PROBABILITY, PATH_RETURNING, COMMON_WEIGHT, WALK_WEIGHT, WALK_PROBABILITY, WALK_RETURNING,
+    WALK_BY_DEGREE,
     TAIL_SHARE, TAIL_IS_HEAD, SIMILAR_HEAD, SAME_NEIGHBORS, MEAN_SIMILARITY, LARGEST_SIMILARITY, SHARED_BY_DEGREE,
     SHARED_SHARE, SHARED_BY_SIMILARITY, TYPE_SHARE, LARGEST_TYPE_SHARE, RARE_TYPE_SHARE, ONE, NUM_QUANTITIES
 };
 const char *QUANTITIES =
-    "num_links link_share link_exclusiveness link_rarity path_weight path_probability common_weight "
-    "walk_weight walk_probability walk_by_degree "
+    "num_links link_share link_exclusiveness turned_exclusiveness link_rarity link_overlap is_head "
+    "path_weight path_probability path_returning common_weight walk_weight walk_probability walk_returning "
+    "walk_by_degree "
     "tail_share tail_is_head similar_head same_neighbors mean_similarity largest_similarity shared_by_degree "
     "shared_share shared_by_similarity type_share largest_type_share rare_type_share one";
 
@@ -21,11 +23,11 @@ const char *TRANSFORMS = "value positive logarithm";
 /* What they are multiplied by, as `AskedEvidence.query_quantities` names and defines it. */
 enum {
     LINKED_SHARE, IS_UNLINKED, COMMON_SHARE, DISTINCT_TAILS, REPEATED_TAILS, DISTINCT_HEADS, HEAD_IS_HEAD, HEAD_IS_TAIL,
-    LOG_HEAD_DEGREE, TYPED_SHARE, ALWAYS, NUM_FACTORS
+    LOG_HEAD_DEGREE, TYPED_SHARE, LOOP_SHARE, ALWAYS, NUM_FACTORS
 };
 const char *FACTORS =
     "linked_share is_unlinked common_share distinct_tails repeated_tails distinct_heads head_is_head head_is_tail "
-    "log_head_degree typed_share always";
+    "log_head_degree typed_share loop_share always";
 
 typedef struct {
     int64_t count;
@@ -51,9 +53,12 @@ static void add_types(const Support *support, int64_t example, double types, dou
 static void join(const Evidence *joins, int64_t pair, double degree, double *found) {
     found[NUM_LINKS] = joins->num_links[pair], found[LINK_SHARE] = joins->link_share[pair];
     found[LINK_EXCLUSIVENESS] = joins->exclusiveness[pair], found[LINK_RARITY] = joins->rarity[pair];
+    found[TURNED_EXCLUSIVENESS] = joins->turned_exclusiveness[pair], found[LINK_OVERLAP] = joins->overlap[pair];
+    found[IS_HEAD] = joins->is_head[pair];
     found[PATH_WEIGHT] = joins->path[pair], found[PATH_PROBABILITY] = joins->path_probability[pair];
-    found[COMMON_WEIGHT] = joins->common[pair], found[WALK_WEIGHT] = joins->walk[pair];
-    found[WALK_PROBABILITY] = joins->walk_probability[pair];
+    found[PATH_RETURNING] = joins->path_returning[pair], found[COMMON_WEIGHT] = joins->common[pair];
+    found[WALK_WEIGHT] = joins->walk[pair], found[WALK_PROBABILITY] = joins->walk_probability[pair];
+    found[WALK_RETURNING] = joins->walk_returning[pair];
     found[WALK_BY_DEGREE] = found[WALK_WEIGHT] / sqrt(larger(degree, 1));
     found[ONE] = 1;
 }

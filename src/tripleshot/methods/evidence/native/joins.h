@@ -13,8 +13,8 @@ typedef struct {
 } Rules;
 
 typedef struct {
-    double *num_links, *link_share, *exclusiveness, *rarity, *path, *path_probability, *common, *walk;
-    double *walk_probability;
+    double *num_links, *link_share, *exclusiveness, *turned_exclusiveness, *rarity, *overlap, *is_head;
+    double *path, *path_probability, *path_returning, *common, *walk, *walk_probability, *walk_returning;
 } Evidence;
 
 #define NUM_JOINS (sizeof(Evidence) / sizeof(double *))
@@ -29,7 +29,7 @@ static Evidence skip_pairs(Evidence found, int64_t count) {
 /* Tell whether anything joins a pair. */
 static int is_reached(const Evidence *found, int64_t pair) {
     return found->num_links[pair] > 0 || found->common[pair] > 0 || found->walk[pair] > 0 || found->path[pair] > 0 ||
-           found->walk_probability[pair] > 0;
+           found->walk_probability[pair] > 0 || found->is_head[pair] > 0;
 }
 
 /* Weigh the edges that lead from the head to its tails. */
@@ -44,8 +44,11 @@ static void weigh_links(const Graph *graph, const Scratch *scratch, int64_t head
             int64_t slot = scratch->slots[graph->entities[edge]] - 1;
             if (slot < 0) continue;
             found.num_links[slot] += 1;
+            found.overlap[slot] += share * rarity;
             if (share > found.link_share[slot]) found.link_share[slot] = share;
             if (exclusiveness > found.exclusiveness[slot]) found.exclusiveness[slot] = exclusiveness;
+            double back = 1.0 / (double)count_turned(graph, graph->entities[edge], relation);
+            if (back > found.turned_exclusiveness[slot]) found.turned_exclusiveness[slot] = back;
             if (rarity > found.rarity[slot]) found.rarity[slot] = rarity;
         }
     }
@@ -54,7 +57,7 @@ static void weigh_links(const Graph *graph, const Scratch *scratch, int64_t head
 /* Add the weight of each rule to the tails that it leads to from the head, once each, and how probable they are if rules
  * are drawn by their weights. */
 static void follow_rules(const Graph *graph, Scratch *scratch, int64_t head, int64_t hidden, const Rules *rules,
-                         double *path, double *probability) {
+                         double *path, double *probability, double *returning) {
     int64_t group = -1, last = -1;
     double sum = 0;
     for (int64_t rule = 0; rule < rules->count; rule++) sum += rules->weights[rule];
@@ -63,13 +66,14 @@ static void follow_rules(const Graph *graph, Scratch *scratch, int64_t head, int
         if (first != last) group = find_group(graph, head, first), last = first;
         if (group < 0 || is_hidden(graph, first, hidden) || (second >= 0 && is_hidden(graph, second, hidden))) continue;
         int64_t stamp = ++scratch->stamp;
-        double share = rules->weights[rule] / sum / (double)count_edges(graph, group);
+        double drawn = rules->weights[rule] / sum, share = drawn / (double)count_edges(graph, group);
         for (int64_t edge = graph->starts[group]; edge < graph->starts[group + 1]; edge++) {
             int64_t middle = graph->entities[edge];
             if (second < 0) {
                 int64_t slot = scratch->slots[middle] - 1;
                 if (slot < 0) continue;
                 probability[slot] += share;
+                returning[slot] += drawn / (double)count_turned(graph, middle, first);
                 if (scratch->stamps[slot] == stamp) continue;
                 scratch->stamps[slot] = stamp;
                 path[slot] += rules->weights[rule];
@@ -79,10 +83,12 @@ static void follow_rules(const Graph *graph, Scratch *scratch, int64_t head, int
             int64_t next = find_group(graph, middle, second);
             if (next < 0) continue;
             double part = share / (double)count_edges(graph, next);
+            double back = drawn / (double)count_turned(graph, middle, first);
             for (int64_t step = graph->starts[next]; step < graph->starts[next + 1]; step++) {
                 int64_t end = graph->entities[step], slot = scratch->slots[end] - 1;
                 if (slot < 0 || end == middle) continue;
                 probability[slot] += part;
+                returning[slot] += back / (double)count_turned(graph, end, second);
                 if (scratch->stamps[slot] == stamp) continue;
                 scratch->stamps[slot] = stamp;
                 path[slot] += rules->weights[rule];
@@ -251,8 +257,9 @@ static int measure_head(const Graph *graph, Scratch *scratch, int64_t hidden, co
     }
     for (int64_t place = num_tails - 1; place >= 0; place--) scratch->slots[tails[place]] = (int32_t)place + 1;
     weigh_links(graph, scratch, head, hidden, link_shares, relation_rarity, found);
-    follow_rules(graph, scratch, head, hidden, rules, found.path, found.path_probability);
-    follow_walk_rules(graph, scratch, head, walk_rules, found.walk_probability);
+    follow_rules(graph, scratch, head, hidden, rules, found.path, found.path_probability, found.path_returning);
+    follow_walk_rules(graph, scratch, head, walk_rules, found.walk_probability, found.walk_returning);
+    if (scratch->slots[head]) found.is_head[scratch->slots[head] - 1] = 1;
     int64_t last = take_two_steps(graph, scratch, head, hidden, tails, num_tails, found.common);
     if (last >= 0) {
         take_third_step(graph, scratch, hidden, tails, num_tails, found.walk);

@@ -124,13 +124,14 @@ class EvidenceStructure(ctypes.Structure):
     """What joins pairs, one array per field of `Joins`."""
 
     _fields_ = [
-        *((name, POINTER) for name in ("links", "share", "exclusiveness", "rarity", "path", "path_probability")),
-        *((name, POINTER) for name in ("common", "walk", "walk_probability")),
+        *((name, POINTER) for name in ("links", "share", "exclusiveness", "turned_exclusiveness", "rarity")),
+        *((name, POINTER) for name in ("overlap", "is_head", "path", "path_probability", "path_returning")),
+        *((name, POINTER) for name in ("common", "walk", "walk_probability", "walk_returning")),
     ]
 
     @classmethod
     def of(cls, block: npt.NDArray[np.float64]) -> Self:
-        """Point to the rows of a matrix, shape (9, n)."""
+        """Point to the rows of a matrix, shape (14, n)."""
         start, step = block.ctypes.data, block.strides[0]
         return cls(*(start + row * step for row in range(len(block))))
 

@@ -28,6 +28,12 @@ typedef struct {
 
 static int64_t count_edges(const Graph *graph, int64_t group) { return graph->starts[group + 1] - graph->starts[group]; }
 
+/* Count the edges of a relation that lead to an entity. */
+static int64_t count_turned(const Graph *graph, int64_t entity, int64_t relation) {
+    int64_t turned = (relation + graph->num_relations) % (2 * graph->num_relations);
+    return count_edges(graph, find_group(graph, entity, turned));
+}
+
 static int64_t num_between(const Graph *graph, int64_t row) { return graph->edges[row + 1] - graph->edges[row]; }
 
 static int64_t count_neighbors(const Graph *graph, int64_t entity) { return graph->rows[entity + 1] - graph->rows[entity]; }
@@ -161,7 +167,7 @@ int64_t mine_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t
 /* Follow each rule from the head through entities that are no hubs, and add to its tails how probable they are. No entity is
  * passed twice, and what less than one walk of `max_ends` reaches is left out, which bounds the work. */
 static void follow_walk_rules(const Graph *graph, const Scratch *scratch, int64_t head, const WalkRules *rules,
-                              double *probability) {
+                              double *probability, double *returning) {
     for (int64_t rule = 0; rule < rules->count; rule++) {
         int64_t group = find_group(graph, head, rules->first[rule]);
         if (group < 0 || count_edges(graph, group) > graph->max_ends) continue;
@@ -182,7 +188,12 @@ static void follow_walk_rules(const Graph *graph, const Scratch *scratch, int64_
                 double share = rules->shares[rule] / (double)ends;
                 for (int64_t edge = graph->starts[last]; edge < graph->starts[last + 1]; edge++) {
                     int64_t end = graph->entities[edge], slot = scratch->slots[end] - 1;
-                    if (slot >= 0 && end != head && end != x && end != y) probability[slot] += share;
+                    if (slot < 0 || end == head || end == x || end == y) continue;
+                    probability[slot] += share;
+                    double back = (double)count_turned(graph, x, rules->first[rule]) *
+                                  (double)count_turned(graph, y, rules->second[rule]) *
+                                  (double)count_turned(graph, end, rules->third[rule]);
+                    returning[slot] += rules->shares[rule] / back;
                 }
             }
         }
