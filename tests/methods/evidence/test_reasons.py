@@ -58,6 +58,10 @@ def test_a_link_is_told_as_the_triple_says_it(graph):
     assert described(graph, "ann", "cid")["link"].text == "no edge joins ann and cid"
 
 
+def test_the_head_itself_is_told_as_such(graph):
+    assert described(graph, "ann", "ann")["link"].text == "ann is what is asked about"
+
+
 def test_paths_common_neighbors_and_examples_are_named_and_spelled_out(graph):
     found = described(graph, "cid", "north")
     assert found["path"].text == "examples share the path: “plays for”, then “in league”"

@@ -29,6 +29,7 @@ def describe_evidence(
     graph = index.graph
     last, between = graph.entities.label(tail), f"{graph.entities.label(head)} and {graph.entities.label(tail)}"
     links = find_links(graph, head, tail)
+    unlinked = f"{last} is what is asked about" if head == tail else f"no edge joins {between}"
     rules = joining_rules(graph, examples.rules, head, tail)[:MAX_NAMED]
     path_types = [path_type for path_type, _ in rules]
     paths = tuple(path for path_type in path_types for path in find_paths(graph, path_type, head, tail)[:1])
@@ -38,7 +39,7 @@ def describe_evidence(
     given = examples_of(examples.support, tail)
     compared = {kind: f"looks {'right' if weight > 0 else 'wrong'} beside" for kind, weight in weights.items()}
     found: dict[str, tuple[str, Paths, Pairs]] = {
-        "link": (link_text(graph, links) if links else f"no edge joins {between}", links, ()),
+        "link": (link_text(graph, links) if links else unlinked, links, ()),
         "path": (
             path_text(graph, path_types)
             if rules
