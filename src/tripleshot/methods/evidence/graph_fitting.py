@@ -37,8 +37,9 @@ Learning = Callable[[Array, Layers, Array], tuple[float, Layers]]
 """Returns the loss of episodes and its gradient by both layers of a network."""
 
 SEED = 0
-USUAL_STEPS, MAX_STEPS = 150, 400
-MAX_PER_RELATION, MIN_PER_RELATION = 10, 1.5  # steps: few relations say little, and many take longer to be heard
+USUAL_STEPS, MAX_STEPS = 150, 1000
+MAX_PER_RELATION = 10  # steps: few relations say little
+MANY_RELATIONS, PER_FURTHER_RELATION = 100, 6  # and many have more to say: steps for each beyond so many
 DENSE = 20  # edges of an entity, on average
 OWN_WIDTH, OWN_SHARE = 48, 2 / 3  # of the network that starts from nothing, and what it counts beside the other
 OWN_STEPS, OWN_DROPOUT = 2400, 0.1  # it has all to learn, but not by heart: in each step it misses some features
@@ -106,7 +107,7 @@ def fit_to_own_relations(
         trust = meter.of_episodes(episodes, rng, threads)
         if fitted.count < steps:
             fitted.follow(_gradient(fitted.network, features, trust, offsets, learning))
-        if is_dense:
+        if is_dense and len(kept) < MAX_KEPT:
             kept.append(_Drawn(features.astype(np.float16), trust, offsets))
     if not is_dense:
         return fitted.network
@@ -136,7 +137,7 @@ class _Drawn:
 def count_steps(num_relations: int) -> int:
     """Return how many steps a fit to so many relations has."""
     usual = min(USUAL_STEPS, MAX_PER_RELATION * num_relations)
-    return min(MAX_STEPS, max(usual, int(MIN_PER_RELATION * num_relations)))
+    return min(MAX_STEPS, usual + PER_FURTHER_RELATION * max(0, num_relations - MANY_RELATIONS))
 
 
 def _gradient(network: NetworkWeights, features: Array, trust: Array, offsets: Array, learning: Learning) -> Array:

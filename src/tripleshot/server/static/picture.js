@@ -9,6 +9,8 @@ const WIDEST = "mapData(weight, 0, 1, 2, 6)"; // of the lines that reasons rest 
 const MAX_LETTERS = 48; // of a label that is wrapped; pointing at it reads it in full
 const MAX_WORD = 16;
 const NEAR = 26; // pixels from a node, within which a line that passes it is bent
+const BENT = 116; // control point of such a line below the straight one; the line reaches half as far
+const BESIDE = 56; // further for each line that joins the same two nodes, so that labels do not lie over each other
 
 /**
  * Draw into a container that stands in the page; `read` gets what is pointed at. Returns how to remove it.
@@ -42,14 +44,14 @@ function mount(container, subgraph, read) {
   });
   const arrange = () => {
     const places = layout(subgraph, width, isNarrow);
-    container.style.height = `${heightOf(places, isNarrow)}px`;
-    cy.resize();
     cy.style(styles(isNarrow, width));
     cy.nodes().positions((node) => ({ ...places[node.data("of") ?? node.id()] }));
     cy.nodes().forEach((node) => node.toggleClass("above", !isNarrow && node.hasClass("middle") && node.position("y") < 0));
     const between = cy.nodes(".middle").map((node) => node.position("y"));
     cy.edges(".asked").style(isNarrow ? {} : { "control-point-distances": -arch(between) });
-    cy.edges().not(".asked").forEach((edge) => bend(edge, isNarrow ? {} : places));
+    const deepest = bendAll(cy.edges().not(".asked"), isNarrow ? {} : places);
+    container.style.height = `${heightOf(places, isNarrow, deepest)}px`;
+    cy.resize();
     if (isNarrow) cy.viewport({ zoom: 1, pan: { x: 18, y: 22 } });
     else center(cy, places);
     container.dataset.nodes = String(cy.nodes().length);
@@ -73,16 +75,25 @@ function mount(container, subgraph, read) {
   };
 }
 
-/** Let a line that would pass through another node go around it, below. */
-function bend(edge, places) {
-  const [from, to] = [edge.source().position(), edge.target().position()];
-  const isPassed = ({ x, y }) => {
-    const way = (x - from.x) / (to.x - from.x);
-    return way > 0.02 && way < 0.98 && Math.abs(from.y + way * (to.y - from.y) - y) < NEAR;
-  };
-  if (!Object.values(places).some(isPassed)) return;
-  const distance = to.x > from.x ? 116 : -116;
-  edge.style({ "curve-style": "unbundled-bezier", "control-point-distances": distance, "control-point-weights": 0.5 });
+/** Let lines that would pass through another node go around it, below, side by side. Returns how far down the last is. */
+function bendAll(edges, places) {
+  const bent = new Map(); // how many lines between two nodes are bent
+  let deepest = 0;
+  edges.forEach((edge) => {
+    const [from, to] = [edge.source().position(), edge.target().position()];
+    const isPassed = ({ x, y }) => {
+      const way = (x - from.x) / (to.x - from.x);
+      return way > 0.02 && way < 0.98 && Math.abs(from.y + way * (to.y - from.y) - y) < NEAR;
+    };
+    if (!Object.values(places).some(isPassed)) return;
+    const ends = [edge.source().id(), edge.target().id()].sort().join(" ");
+    const depth = BENT + BESIDE * (bent.get(ends) ?? 0);
+    bent.set(ends, (bent.get(ends) ?? 0) + 1);
+    deepest = Math.max(deepest, depth);
+    const distance = to.x > from.x ? depth : -depth;
+    edge.style({ "curve-style": "unbundled-bezier", "control-point-distances": distance, "control-point-weights": 0.5 });
+  });
+  return deepest / 2;
 }
 
 /** How far the line of the answer is bent, so that it passes above everything between head and tail. */
@@ -90,10 +101,10 @@ function arch(between) {
   return 2 * (55 - Math.min(...between, 0));
 }
 
-function heightOf(places, isNarrow) {
+function heightOf(places, isNarrow, deepest) {
   const ys = Object.values(places).map(({ y }) => y);
   const height = Math.max(...ys) - Math.min(...ys);
-  return isNarrow ? height + 48 : Math.max(200, height + 136);
+  return isNarrow ? height + 48 : Math.max(200, height + 136, height + 2 * deepest + 40);
 }
 
 function center(cy, places) {
