@@ -20,7 +20,7 @@ from tripleshot.methods.protocol import HidesRelations
 
 RIDGE = 0.5  # how much other graphs count, in relations of the graph itself
 OWN_SHOTS = (1, 3, 10)
-OWN_RELATIONS, OWN_QUESTIONS = 30, 2  # relations that are asked about, and questions for each number of examples
+OWN_RELATIONS, OWN_QUESTIONS = 100, 6  # relations that are asked about, and questions for each number of examples
 MAX_CANDIDATES = 100_000  # of a question; a relation with more is not asked about
 
 
