@@ -71,7 +71,8 @@ static Examples read_examples(const Graph *graph, Scratch *scratch, const Episod
     factors[REPEATED_TAILS] = 1 - factors[DISTINCT_TAILS];
     factors[DISTINCT_HEADS] = (double)count_distinct(heads, size) / count;
     factors[TYPED_SHARE] = (double)num_typed / count;
-    for (int64_t example = 0; example < size; example++) factors[LOOP_SHARE] += (double)(heads[example] == tails[example]) / count;
+    for (int64_t example = 0; example < size; example++)
+        factors[LOOP_SHARE] += (double)(heads[example] == tails[example]) / count;
     factors[ALWAYS] = 1;
     return examples;
 }

@@ -54,8 +54,8 @@ static void weigh_links(const Graph *graph, const Scratch *scratch, int64_t head
     }
 }
 
-/* Add the weight of each rule to the tails that it leads to from the head, once each, and how probable they are if rules
- * are drawn by their weights. */
+/* Add the weight of each rule to the tails that it leads to from the head, once each, and how probable walks there and
+ * back are if rules are drawn by their weights. */
 static void follow_rules(const Graph *graph, Scratch *scratch, int64_t head, int64_t hidden, const Rules *rules,
                          double *path, double *probability, double *returning) {
     int64_t group = -1, last = -1;

@@ -164,8 +164,8 @@ int64_t mine_walks(const Graph *graph, Scratch *scratch, int64_t hidden, int64_t
     return is_complete ? count : -1;
 }
 
-/* Follow each rule from the head through entities that are no hubs, and add to its tails how probable they are. No entity is
- * passed twice, and what less than one walk of `max_ends` reaches is left out, which bounds the work. */
+/* Follow each rule from the head through entities that are no hubs, and add to its tails how probable the walks there and
+ * back are. No entity is passed twice, and what less than one walk of `max_ends` reaches is left out, which bounds the work. */
 static void follow_walk_rules(const Graph *graph, const Scratch *scratch, int64_t head, const WalkRules *rules,
                               double *probability, double *returning) {
     for (int64_t rule = 0; rule < rules->count; rule++) {
