@@ -9,6 +9,7 @@ out, asked as a user asks. Trainings are resumed or reused; results are written 
 examples and method.
 """
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from tripleshot import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.evaluation.calibration import CALIBRATION, load_calibration, reliability, weigh
 from tripleshot.evaluation.graph_calibration import ask_own_relations, calibrate_on_graph
-from tripleshot.evaluation.protocol import evaluate
+from tripleshot.evaluation.protocol import evaluate, sample_queries
 from tripleshot.evaluation.results import EvaluationSpec, describe, write_json_lines
 from tripleshot.methods import create_method
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
@@ -35,6 +36,8 @@ from tripleshot.training.trainer import CHECKPOINT
 SHOTS = (1, 5)
 SAME_FACTS = ({"codex-s", "wikidata-few"},)  # graphs that hold facts of each other are left out together
 NUM_BINS = 10
+VALID_DRAWS = 3
+VALID_QUERIES = 400  # about so many of each graph, number of examples and draw
 MAX_SCORES = 300_000
 
 app = App(help=__doc__)
@@ -54,6 +57,7 @@ def main(
     both_ways: Annotated[list[str] | None, Parameter(negative=())] = None,
     left_out: str = "",
     only: str = "",
+    candidates: int = 6,
 ) -> None:
     """Train and measure.
 
@@ -70,7 +74,7 @@ def main(
     target_steps
         Of a training on one graph.
     seeds
-        How often each training is done; one on everything, whose weights are shipped, once.
+        How often each training is done.
     draws
         How often the examples of each relation are drawn; the first draw has those as published.
     measured
@@ -82,6 +86,8 @@ def main(
     only
         Names of graphs, or `everything`, separated by commas: only these trainings are done and nothing is measured, so
         that several processes can share them.
+    candidates
+        How many trainings on everything the one that is measured, and shipped, is chosen from, by valid tasks.
     """
     datasets = {path.name: load_dataset(path) for path in sorted(graphs.iterdir())}
     with_tests = [name for name, dataset in datasets.items() if dataset.test]  # made-up graphs have no test tasks
@@ -89,12 +95,15 @@ def main(
     chosen = only.split(",") if only else [*left_out_in_turn, "everything"]
     for seed in range(seeds):
         folder, many = runs / f"seed-{seed}", replace(universal(), steps=steps, seed=seed)
-        for name in chosen if not seed else [name for name in chosen if name != "everything"]:
+        for name in chosen:
+            if name == "everything":
+                if not seed:
+                    train_best(datasets, folder / name, many, candidates)
+                continue
             related = {name}.union(*(group for group in SAME_FACTS if name in group))
             others = [other for key, other in datasets.items() if key not in related]
-            train_many(others, folder / (name if name == "everything" else f"without-{name}"), many, not seed)
-            if name in datasets:
-                train_one(datasets[name], folder / f"only-{name}", target_steps, seed)
+            train_many(others, folder / f"without-{name}", many, not seed)
+            train_one(datasets[name], folder / f"only-{name}", target_steps, seed)
             if name in (both_ways or ()):
                 train_one(datasets[name], folder / f"only-{name}-no-edges", target_steps, seed, train_edges=False)
     published = {dataset.name: dataset for dataset in map(load_dataset, measured or ())}
@@ -130,6 +139,44 @@ def train_many(
     is_trained = (folder / LOG).exists() and bool(steps_of(folder))
     if not (is_trained and (not calibrates or (folder / CALIBRATION).exists())):
         train_mixture(datasets, folder, settings, resume=(folder / CHECKPOINT).exists(), calibrates=calibrates)
+
+
+def train_best(datasets: dict[str, FewShotDataset], folder: Path, settings: EvidenceNetSettings, num: int) -> None:
+    """Train on all datasets with several seeds, keep the weights that are best on the valid tasks, calibrate them."""
+    if (folder / CALIBRATION).exists():
+        return
+    found: dict[Path, float] = {}
+    for seed in range(num):
+        run = folder.with_name(f"{folder.name}-{seed}")
+        train_many(list(datasets.values()), run, replace(settings, seed=seed), calibrates=False)
+        found[run] = measure_on_valid(datasets, run)
+    if not folder.exists():
+        shutil.copytree(max(found, key=found.__getitem__), folder)
+    train_many(list(datasets.values()), folder, settings, calibrates=True)
+
+
+def measure_on_valid(datasets: dict[str, FewShotDataset], run: Path) -> float:
+    """Return the mean MRR of weights that are fitted to each graph: over graphs, numbers of examples and draws."""
+    settings = load_config(run).settings
+    found: dict[str, list[float]] = {}
+    for name, dataset in datasets.items():
+        if not dataset.test:
+            continue
+        method = restore(settings, dataset, run, is_fitted=True)
+        drawn = [dataset.redraw_examples(draw) for draw in range(VALID_DRAWS)]
+        found[name] = [
+            float(np.mean([macro_mrr(method, sample_queries(one, shots, VALID_QUERIES), shots) for one in drawn]))
+            for shots in SHOTS
+        ]
+    means = np.mean(list(found.values()), axis=0)
+    rounded = {name: [round(value, 4) for value in by_shots] for name, by_shots in found.items()}
+    print(run.name, "valid", round(float(means.mean()), 4), means.round(4).tolist(), rounded, flush=True)
+    return float(means.mean())
+
+
+def macro_mrr(method: EvidenceNet, dataset: FewShotDataset, shots: int) -> float:
+    """Return the MRR on the valid tasks, the mean over relations."""
+    return evaluate(method, dataset, shots, "valid").summary.macro["mrr"]
 
 
 def train_one(dataset: FewShotDataset, folder: Path, steps: int, seed: int, train_edges: bool = True) -> None:
