@@ -10,11 +10,18 @@ from indexes import everything_on_disk
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.own_relations import MIN_RELATIONS, sample_relations
 from tripleshot.graph import index_files
-from tripleshot.methods.evidence import evidence_net
+from tripleshot.methods.evidence import evidence_net, graph_fitting
 from tripleshot.methods.evidence.evidence_index import EvidenceIndex
 from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.features import FeatureTable
-from tripleshot.methods.evidence.graph_fitting import MAX_STEPS_OF_HALVES, count_steps, fit_to_own_relations
+from tripleshot.methods.evidence.graph_fitting import (
+    MAX_STEPS_OF_HALVES,
+    SHARE_WHERE_DENSE,
+    SHARE_WHERE_MANY,
+    count_steps,
+    fit_to_own_relations,
+    share_from_nothing,
+)
 from tripleshot.methods.evidence.network_weights import NetworkWeights
 from tripleshot.methods.evidence.universal import universal_settings, universal_weights
 from tripleshot.methods.trainable import TrainedWeights
@@ -138,10 +145,10 @@ def test_arrays_alone_lead_to_the_same_weights():
     np.testing.assert_allclose(one.values, other.values, atol=0.01)
 
 
-def in_circles(num_relations, num_entities):
+def in_circles(num_relations, num_entities, length=40):
     """Return a graph in which every relation leads from each entity to another."""
     steps = range(1, 1 + num_relations)
-    triples = [(f"p{n}", f"relation {step}", f"p{(n + step) % 40}") for step in steps for n in range(num_entities)]
+    triples = [(f"p{n}", f"relation {step}", f"p{(n + step) % length}") for step in steps for n in range(num_entities)]
     return FewShotDataset("circles", ts.read_graph(triples), (), (), ())
 
 
@@ -152,6 +159,22 @@ def test_a_dense_graph_also_teaches_a_network_that_starts_from_nothing():
     network = untrained(in_circles(19, 40))
     network.fit_to_graph()
     assert first_answers(network) == 1.0
+
+
+def test_hundreds_of_relations_also_teach_a_network_that_starts_from_nothing_with_a_smaller_share():
+    width = universal_settings().hidden_width
+    for dataset, expected in ((in_circles(100, 8, 200), width), (in_circles(101, 8, 200), 2 * width)):
+        assert len(fitted(dataset, EvidenceIndex(dataset.graph), max_steps=3)[1].out) == expected
+    shares = [share_from_nothing(*about) for about in ((101, 2.0), (101, 20.0), (15, 20.0), (14, 20.0), (100, 2.0))]
+    assert shares == [SHARE_WHERE_MANY, SHARE_WHERE_DENSE, SHARE_WHERE_DENSE, 0, 0]
+
+
+def test_no_more_than_a_bounded_number_of_draws_is_kept(monkeypatch):
+    kept, keep, dataset = [], graph_fitting._Drawn, in_circles(19, 40)
+    monkeypatch.setattr(graph_fitting, "MAX_KEPT", 2)
+    monkeypatch.setattr(graph_fitting, "_Drawn", lambda *drawn: kept.append(drawn) or keep(*drawn))
+    fitted(dataset, EvidenceIndex(dataset.graph), max_steps=5)
+    assert len(kept) == 2
 
 
 @pytest.mark.parametrize("num_relations", [0, 1, 4])

@@ -7,8 +7,9 @@ graph makes it: features that hardly differ elsewhere may be what counts here. A
 so there are fewer steps, and none where there are hardly any; one with hundreds has more to say, and gets more. What is
 drawn depends on the graph and the seed alone, and so do the weights.
 
-On a dense graph, which is unlike most, a second network that starts from nothing learns from the same episodes, again
-and again, and has the larger share of a score: what other graphs have taught stands in the way there.
+On some graphs a second network that starts from nothing learns from the same episodes, again and again. On a dense
+graph, which is unlike most, it has the larger share of a score: what other graphs have taught stands in the way there.
+On a graph with hundreds of relations, which say much about what counts there alone, it has the smaller share.
 """
 
 import os
@@ -41,7 +42,8 @@ USUAL_STEPS, MAX_STEPS = 150, 1000
 MAX_PER_RELATION = 10  # steps: few relations say little
 MANY_RELATIONS, PER_FURTHER_RELATION = 100, 6  # and many have more to say: steps for each beyond so many
 DENSE = 20  # edges of an entity, on average
-OWN_WIDTH, OWN_SHARE = 48, 2 / 3  # of the network that starts from nothing, and what it counts beside the other
+OWN_WIDTH = 48  # of the network that starts from nothing
+SHARE_WHERE_DENSE, SHARE_WHERE_MANY = 2 / 3, 1 / 3  # what it counts beside the other, by why it is there
 OWN_STEPS, OWN_DROPOUT = 2400, 0.1  # it has all to learn, but not by heart: in each step it misses some features
 MAX_KEPT = 200  # steps whose episodes are kept for it: it learns from each several times
 ENOUGH_RELATIONS = USUAL_STEPS // MAX_PER_RELATION  # to learn from them alone
@@ -99,24 +101,24 @@ def fit_to_own_relations(
 
     network = network.standardized(np.concatenate([draw()[1].reshape(-1, len(table)) for _ in range(SAMPLED)]))
     fitted = _Learner(network, steps)
-    is_dense = num_relations >= ENOUGH_RELATIONS and dataset.graph.degrees.mean() >= DENSE
+    share = share_from_nothing(num_relations, float(dataset.graph.degrees.mean()))
     kept: list[_Drawn] = []
-    for _ in range(steps if not is_dense else max(steps, MAX_KEPT * steps // count_steps(num_relations))):
+    for _ in range(steps if not share else max(steps, MAX_KEPT * steps // count_steps(num_relations))):
         episodes, features = draw()
         offsets = np.log([episode.weight for episode in episodes]).astype(np.float32)
         trust = meter.of_episodes(episodes, rng, threads)
         if fitted.count < steps:
             fitted.follow(_gradient(fitted.network, features, trust, offsets, learning))
-        if is_dense and len(kept) < MAX_KEPT:
+        if share and len(kept) < MAX_KEPT:
             kept.append(_Drawn(features.astype(np.float16), trust, offsets))
-    if not is_dense:
+    if not share:
         return fitted.network
     own = _Learner(network.untrained(OWN_WIDTH, rng), OWN_STEPS * steps // count_steps(num_relations))
     while own.count < own.steps:
         drawn = kept[own.count % len(kept)]
         seeing_less = own.network.without(rng.random(len(table)) < OWN_DROPOUT)
         own.follow(_gradient(seeing_less, drawn.features.astype(np.float32), drawn.trust, drawn.offsets, learning))
-    return fitted.network.joined(own.network, OWN_SHARE)
+    return fitted.network.joined(own.network, share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +140,13 @@ def count_steps(num_relations: int) -> int:
     """Return how many steps a fit to so many relations has."""
     usual = min(USUAL_STEPS, MAX_PER_RELATION * num_relations)
     return min(MAX_STEPS, usual + PER_FURTHER_RELATION * max(0, num_relations - MANY_RELATIONS))
+
+
+def share_from_nothing(num_relations: int, mean_degree: float) -> float:
+    """Return what a network that starts from nothing counts on a graph, beside that which other graphs have taught."""
+    if num_relations >= ENOUGH_RELATIONS and mean_degree >= DENSE:
+        return SHARE_WHERE_DENSE
+    return SHARE_WHERE_MANY if num_relations > MANY_RELATIONS else 0.0
 
 
 def _gradient(network: NetworkWeights, features: Array, trust: Array, offsets: Array, learning: Learning) -> Array:
