@@ -43,6 +43,11 @@ def test_a_result_says_where_it_comes_from(path):
         assert document["dataset"].startswith(path.parent.name)
 
 
+@pytest.mark.parametrize("page", WITH_CHANGELOG, ids=name_of)
+def test_no_page_was_left_half_merged(page):
+    assert not re.search(r"^(<{7}|={7}|>{7})( |$)", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def test_results_are_few_and_small_files_that_the_readme_beside_them_explains():
     files = [path for path in RESULTS.rglob("*") if path.is_file() and path.suffix in (".json", ".jsonl")]
     assert len(files) <= 25
