@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from graphs import graph_of_ids
 from tripleshot.datasets.episodes import Episode
+from tripleshot.errors import InputError
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.graph.types import EntityTypes
 from tripleshot.methods.evidence import native, path_rules, plain_evidence, walk_rules, walks
@@ -222,6 +223,37 @@ def test_paths_between_examples_that_do_not_fit_at_first_are_made_room_for(monke
     monkeypatch.setattr(native, "FIRST_CAPACITY", 1)
     found = fast.read_examples(support).rules
     np.testing.assert_array_equal(found.path_types, expected.path_types)
+
+
+@pytest.mark.parametrize("wrong", [-1, 300, 10**6, 2**62, -(2**63)])
+def test_an_entity_that_the_graph_does_not_have_is_an_error_and_nothing_is_read_there(wrong):
+    index, unknown = random_index(), np.array([0, wrong, 1])
+    assert index.kernel is not None
+    kernel = index.kernel
+    examples, seen = index.read_examples(np.array([[0, 1], [2, 3]])), HiddenEdges.none()
+    message = f"unknown entity #{wrong}: ids go from 0 to 299"
+    for support in ([[0, wrong]], [[wrong, 0]], [[0, 1], [2, wrong]]):
+        with pytest.raises(InputError, match=message):
+            index.read_examples(np.array(support))
+        with pytest.raises(InputError, match=message):
+            kernel.mine_walks(np.array(support), seen)
+    for asked in (TailsByHead.of(0, unknown), TailsByHead.of(wrong, np.array([0]))):
+        with pytest.raises(InputError, match=message):
+            index.measure_joins(examples, asked)
+    for measure in (
+        lambda: index.head_likeness(examples, unknown),
+        lambda: index.tail_likeness(examples, unknown),
+        lambda: kernel.measure_likeness(seen, np.array([0]), unknown, examples.tail_profiles),
+        lambda: kernel.read_profiles(unknown, seen),
+        lambda: kernel.count_reached(np.array([0]), unknown),
+    ):
+        with pytest.raises(InputError, match=message):
+            measure()
+    for shown in ([[wrong], [0], [1]], [[0], [wrong], [1]], [[0], [0], [wrong]]):
+        (end,), (head,), (tail,) = shown
+        episode = Episode(-1, np.array([[0, end]]), np.array([[head, 1]]), np.array([[tail, 2]]), 1.0, seen)
+        with pytest.raises(InputError, match=message):
+            index.episode_features(FeatureTable(), [episode])
 
 
 def test_the_environment_can_refuse_it(monkeypatch):

@@ -18,6 +18,7 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.paths import PairIndex
 from tripleshot.graph.relation_profiles import RelationProfiles
 from tripleshot.methods.evidence.features import Feature, FeatureTable
+from tripleshot.methods.evidence.native.entity_ids import as_ids
 from tripleshot.methods.evidence.native.episodes import PinnedEpisodes
 from tripleshot.methods.evidence.native.examples import PinnedExamples, ends_of, number_of, pin_hidden, pin_rules
 from tripleshot.methods.evidence.native.scratch_pool import ScratchPool
@@ -96,7 +97,8 @@ class EvidenceKernel:
     def measure_joins(self, examples: Examples, asked: TailsByHead, num_threads: int = 1) -> Joins:
         """Measure what joins heads to tails; the result does not depend on the number of threads."""
         found = np.zeros((len(Joins.__dataclass_fields__), len(asked.tails)))
-        heads, offsets, tails = (_whole(part) for part in (asked.heads, asked.offsets, asked.tails))
+        heads, tails = self._ids(asked.heads), self._ids(asked.tails)
+        offsets = np.ascontiguousarray(asked.offsets, np.int64)
         pinned, evidence = self._pin(examples), EvidenceStructure.of(found)
 
         def measure(first: int, last: int) -> None:
@@ -119,7 +121,8 @@ class EvidenceKernel:
 
     def episode_features(self, table: FeatureTable, episodes: Sequence[Episode], num_threads: int = 1) -> Weights:
         """Return what `EvidenceIndex.episode_features` returns; the number of threads changes nothing."""
-        pinned = PinnedEpisodes(episodes, [ends_of(self.graph, episode.hidden) for episode in episodes], len(table))
+        ends = [ends_of(self.graph, episode.hidden) for episode in episodes]
+        pinned = PinnedEpisodes(episodes, ends, self.graph.num_entities, len(table))
         features = self._prepare_table(table)
 
         def write(first: int, last: int) -> None:
@@ -135,7 +138,7 @@ class EvidenceKernel:
 
     def join(self, support: Integers, hidden: HiddenEdges) -> tuple[JoiningPaths, Booleans]:
         """Return the path types that join pairs, shape (K, 2), and which pairs have a common neighbor."""
-        heads, tails = (_whole(ends) for ends in support.T)
+        heads, tails = (self._ids(ends) for ends in support.T)
         has_common = np.zeros(len(heads), np.int64)
         capacity = FIRST_CAPACITY
         while True:
@@ -150,7 +153,7 @@ class EvidenceKernel:
 
     def mine_walks(self, support: Integers, hidden: HiddenEdges) -> WalkRules:
         """Collect the path types of three steps that join pairs, shape (K, 2)."""
-        heads, tails = (_whole(ends) for ends in support.T)
+        heads, tails = (self._ids(ends) for ends in support.T)
         path_types, masses = np.empty(MAX_RULES, np.int64), np.empty(MAX_RULES)
         with self._scratch() as scratch:
             count = self._library.mine_walks(
@@ -164,7 +167,7 @@ class EvidenceKernel:
         """Return how many entities each path type leads to from the heads, each head's counted by itself."""
         rules, heads, counts = (
             pin_rules(self._path_types, path_types),
-            _whole(heads),
+            self._ids(heads),
             np.zeros(len(path_types), np.int64),
         )
         with self._scratch() as scratch:
@@ -176,7 +179,7 @@ class EvidenceKernel:
 
     def read_profiles(self, entities: Integers, hidden: HiddenEdges) -> Floats:
         """Return the relations of entities, as `RelationProfiles` weighs them: shape (2 * num_relations, n)."""
-        entities, profiles = _whole(entities), np.zeros((2 * self.graph.num_relations, len(entities)))
+        entities, profiles = self._ids(entities), np.zeros((2 * self.graph.num_relations, len(entities)))
         self._library.read_profiles(
             self._graph.address, number_of(hidden), len(entities), entities.ctypes.data, profiles.ctypes.data
         )
@@ -184,7 +187,7 @@ class EvidenceKernel:
 
     def measure_likeness(self, hidden: HiddenEdges, entities: IntArray, others: Integers, profiles: Floats) -> Likeness:
         """Compare entities with others by relations, whose profiles are given, and by neighbors."""
-        entities, others, unseen = _whole(entities), _whole(others), pin_hidden(self.graph, hidden)
+        entities, others, unseen = self._ids(entities), self._ids(others), pin_hidden(self.graph, hidden)
         degrees = np.empty(len(entities), np.int64)
         similarity, shared, types = np.zeros((3, len(others), len(entities)))
         with self._scratch() as scratch:
@@ -265,6 +268,9 @@ class EvidenceKernel:
             scales=np.array([feature.scale for feature in features], np.float64),
         )
 
+    def _ids(self, entities: IntArray) -> Integers:
+        return as_ids(entities, self.graph.num_entities)
+
     def _prepare_table(self, table: FeatureTable) -> Pinned:
         if table not in self._prepared:
             self._prepared[table] = self.prepare(table.features)
@@ -282,10 +288,6 @@ def find_kernel(
     """Return the kernel for a graph, or None where it is not wanted or cannot be compiled."""
     found = library() if is_wanted() and graph.num_relations else None
     return None if found is None else EvidenceKernel(found, graph, pairs, profiles, types, relation_rarity)
-
-
-def _whole(array: IntArray) -> Integers:
-    return np.ascontiguousarray(array, np.int64)
 
 
 def _check(failed: int) -> None:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from tripleshot.datasets.episodes import Episode
 from tripleshot.graph.hidden_edges import NO_RELATION
+from tripleshot.methods.evidence.native.entity_ids import as_ids
 from tripleshot.methods.evidence.native.structures import EpisodeStructure, HiddenStructure
 
 
@@ -18,17 +19,24 @@ class PinnedEpisodes:
         features: shape (number of episodes, B, 1 + n, number of features), to be filled in.
     """
 
-    def __init__(self, episodes: Sequence[Episode], ends: Sequence[npt.NDArray[np.int32]], num_features: int) -> None:
+    def __init__(
+        self,
+        episodes: Sequence[Episode],
+        ends: Sequence[npt.NDArray[np.int32]],
+        num_entities: int,
+        num_features: int,
+    ) -> None:
         """Lay out episodes with as many queries and as many wrong tails; the number of examples may differ.
 
         Args:
             episodes: to read.
             ends: the ends of the edges that each of them hides.
+            num_entities: of the graph.
             num_features: per pair.
         """
-        tails = np.stack([episode.tails for episode in episodes]).astype(np.int64, copy=False)
-        heads = np.stack([episode.queries[:, 0] for episode in episodes]).astype(np.int64, copy=False)
-        supports = [np.ascontiguousarray(episode.support, np.int64) for episode in episodes]
+        tails = as_ids(np.stack([episode.tails for episode in episodes]), num_entities)
+        heads = as_ids(np.stack([episode.queries[:, 0] for episode in episodes]), num_entities)
+        supports = [as_ids(episode.support, num_entities) for episode in episodes]
         self.features = np.empty((*tails.shape, num_features), np.float32)
         self._arrays = tails, heads, supports, ends
         self._structures = (EpisodeStructure * len(episodes))(
