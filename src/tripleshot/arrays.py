@@ -148,6 +148,11 @@ def hash_arrays(*columns: npt.NDArray | memoryview | bytes | str) -> str:
     return digest.hexdigest()
 
 
+def is_integer(value: object) -> bool:
+    """Tell whether a value is a whole number, of Python or of numpy; True is none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def frozen(array: npt.NDArray) -> npt.NDArray:
     """Forbid writing to an array that others will share."""
     array.flags.writeable = False

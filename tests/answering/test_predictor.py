@@ -143,10 +143,21 @@ def test_candidates_are_open_all_or_of_given_types(predictor):
         ("person:3", {"examples": [("person:0",)]}, "examples: pair 1: expected head and tail"),
         ("person:3", {"examples": "nowhere.tsv"}, "nowhere.tsv: cannot be read"),
         ("person:3", {"k": 0}, "k: expected one answer or more"),
+        ("person:3", {"k": 1.5}, "k: expected one answer or more, found 1.5"),
+        ("person:3", {"k": True}, "k: expected one answer or more, found True"),
         ([], {}, "heads: give at least one entity"),
         (None, {}, "give the heads or the tails"),
         ("person:3", {"tails": "city:1"}, "give the heads or the tails"),
         (-1, {}, "unknown entity #-1"),
+        (True, {}, "heads: expected a name or an id, found True"),
+        (3.0, {}, "heads: expected a name or an id, found 3.0"),
+        (b"person:3", {}, "heads: expected a name or an id, found b'person:3'"),
+        (np.array(3), {}, "heads: expected a name or an id"),
+        ([3.0], {}, "heads: expected a name or an id, found 3.0"),
+        (["person:3", None], {}, "heads: expected a name or an id, found None"),
+        ([np.True_] * 100, {}, "heads: expected a name or an id, found np.True_"),
+        (None, {"tails": [("city:1", "city:2")]}, "tails: expected a name or an id"),
+        ("person:3", {"examples": [(0, np.float32(1))]}, "examples: pair 1: expected head and tail, by name or id"),
         ("persson:3", {}, "unknown entity 'persson:3': did you mean"),
     ],
 )
@@ -154,6 +165,50 @@ def test_a_question_that_makes_no_sense_is_refused_by_name(tiny, heads, choices,
     asked: dict[str, Any] = {"examples": [("person:0", "city:0")], **choices}
     with pytest.raises(InputError, match=message):
         Predictor(tiny.graph).predict(heads, **asked)
+
+
+def test_whole_numbers_of_numpy_are_ids_and_counts(tiny):
+    predictor: Any = Predictor(tiny.graph, "linked")
+    expected = predictor.predict([3, 4], examples=[(0, 1)], k=2)
+    pairs = [(np.int64(0), np.uint8(1))]
+    for heads in ([np.int64(3), np.int32(4)], np.array([3, 4], dtype=np.uint16)):
+        assert list(predictor.predict(heads, examples=pairs, k=np.int64(2))) == list(expected)
+    assert predictor.predict(np.int64(3), examples=pairs, k=2)[0] == expected[0]
+    assert predictor.resolve(np.int64(3)) == 3
+    with pytest.raises(InputError, match="expected a name or an id, found True"):
+        predictor.explain(True, 4, examples=pairs)
+
+
+@pytest.mark.parametrize("method", ["universal", "evidence", "linked"])
+@pytest.mark.parametrize(
+    ("support", "head", "tails", "message"),
+    [
+        ([[0, 20]], 10**6, [21], "unknown entity #1000000: ids go from 0 to 25"),
+        ([[0, 20]], -1, [21], "unknown entity #-1"),
+        ([[0, 20]], 1, [21, -1], "unknown entity #-1"),
+        ([[0, 20]], 1, [26], "unknown entity #26"),
+        ([[0, 20], [2, -1]], 1, [21], "unknown entity #-1"),
+        ([], 1, [21], "examples: give at least one pair of head and tail"),
+        (np.empty((0, 2), dtype=np.int64), 1, [21], "examples: give at least one pair"),
+        ([0, 20], 1, [21], "examples: expected ids of entities"),
+        ([[0, 20, 21]], 1, [21], "examples: expected ids of entities"),
+        ([["person:0", "city:0"]], 1, [21], "examples: expected ids of entities"),
+        ([[0, 20]], True, [21], "head: expected ids of entities, found True"),
+        ([[0, 20]], 1.5, [21], "head: expected ids of entities, found 1.5"),
+        ([[0, 20]], 1, 21, "tails: expected ids of entities, found 21"),
+        ([[0, 20]], 1, [21.0], r"tails: expected ids of entities, found \[21.0\]"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_before_a_method_reads_it(tiny, method, support, head, tails, message):
+    with pytest.raises(InputError, match=message):
+        Predictor(tiny.graph, method).score(support, head, tails)
+
+
+def test_scores_are_given_for_any_whole_numbers_and_for_no_tails(tiny):
+    predictor: Any = Predictor(tiny.graph, "evidence")
+    expected = predictor.score(np.array([[0, 20]]), 1, np.array([21, 22]))
+    np.testing.assert_array_equal(predictor.score([[0, 20]], np.int32(1), [21, 22]), expected)
+    assert predictor.score([[0, 20]], 1, []).shape == (0,)
 
 
 @pytest.mark.parametrize(

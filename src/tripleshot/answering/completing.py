@@ -21,7 +21,7 @@ from tripleshot.answering.provenance import Provenance, name_of, origin_of
 from tripleshot.answering.questions import HEADS_PER_BATCH, Question, find_asked
 from tripleshot.answering.ranking import Candidates, Ranked
 from tripleshot.answering.steps import Steps, finish
-from tripleshot.arrays import IntArray
+from tripleshot.arrays import IntArray, is_integer
 from tripleshot.errors import InputError
 from tripleshot.graph.types import TYPE_RELATIONS
 
@@ -52,10 +52,10 @@ class Rules:
     missing_only: bool = False
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise InputError(f"k: expected one proposal for a head or more, found {self.k}")
-        if self.max_heads < 1:
-            raise InputError(f"max_heads: expected one head or more, found {self.max_heads}")
+        if not (is_integer(self.k) and self.k >= 1):
+            raise InputError(f"k: expected one proposal for a head or more, found {self.k!r}")
+        if not (is_integer(self.max_heads) and self.max_heads >= 1):
+            raise InputError(f"max_heads: expected one head or more, found {self.max_heads!r}")
         if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
             raise InputError(f"min_confidence: expected a share between 0 and 1, found {self.min_confidence}")
 

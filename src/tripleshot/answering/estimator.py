@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tripleshot.answering.examples import Pair, Reference
+from tripleshot.answering.examples import Pair, Reference, as_reference
 from tripleshot.answering.predictor import DEFAULT_METHOD, Predictor
 from tripleshot.answering.ranking import Candidates
-from tripleshot.arrays import FloatArray, IntArray
+from tripleshot.arrays import FloatArray, IntArray, is_integer
 from tripleshot.errors import InputError
 
 try:
@@ -84,8 +84,8 @@ class RelationClassifier(ClassifierMixin, BaseEstimator):
             examples: shape (n, 2), heads and tails; or the heads alone, shape (n,) or (n, 1).
             y: shape (n,), the tails, where `examples` are the heads.
         """
-        if self.top is not None and self.top < 1:
-            raise InputError(f"top: expected one answer or more, found {self.top}")
+        if self.top is not None and not (is_integer(self.top) and self.top >= 1):
+            raise InputError(f"top: expected one answer or more, found {self.top!r}")
         pairs = _as_pairs(examples, y)
         self.predictor_ = self._make_predictor()
         self.question_ = self.predictor_.question(pairs)
@@ -172,21 +172,13 @@ def _as_column(values: Any, origin: str) -> list[Reference]:  # noqa: ANN401 (as
         raise InputError(f"{origin}: expected one column of names or ids, found {_shape(array)}")
     if not array.size:
         raise InputError(f"{origin}: give at least one")
-    return [_as_reference(value, f"{origin}: row {number}") for number, value in enumerate(array.ravel(), start=1)]
+    return [as_reference(value, f"{origin}: row {number}") for number, value in enumerate(array.ravel(), start=1)]
 
 
 def _as_array(values: Any, origin: str) -> npt.NDArray[np.object_]:  # noqa: ANN401 (as in fit)
     if hasattr(values, "toarray"):
         raise InputError(f"{origin}: sparse matrices have no names; give an array or a data frame")
     return np.asarray(values, dtype=object)
-
-
-def _as_reference(value: object, place: str) -> Reference:
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
-    raise InputError(f"{place}: expected a name or an id, found {value!r:.80}")
 
 
 def _shape(array: npt.NDArray[np.object_]) -> str:

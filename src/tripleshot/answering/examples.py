@@ -6,12 +6,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tripleshot.arrays import is_integer
 from tripleshot.errors import InputError
 
-Reference = str | int
+Reference = str | int | np.integer
 """An entity: its name, its label if no other has it, or its id as 12 or "#12"."""
 
 Pair = tuple[Reference, Reference]
@@ -41,6 +43,15 @@ def read_examples(source: Any) -> list[Pair]:  # noqa: ANN401 (frames are those 
     if not pairs:
         raise InputError("examples: give at least one pair of head and tail")
     return pairs
+
+
+def as_reference(value: object, place: str) -> Reference:
+    """Return what names an entity, and refuse anything else: a number that was computed may be no whole one."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int | np.integer) and is_integer(value):
+        return int(value)
+    raise InputError(f"{place}: expected a name or an id, found {value!r:.80}")
 
 
 def read_references(path: Path) -> list[Reference]:
@@ -122,6 +133,6 @@ def _read_table(table: pa.Table, origin: str) -> list[Pair]:
 
 def _checked(pair: Any, number: int, origin: str = "examples") -> Pair:  # noqa: ANN401
     is_pair = isinstance(pair, tuple | list) and len(pair) == 2
-    if not (is_pair and all(isinstance(one, str | int) and not isinstance(one, bool) for one in pair)):
+    if not (is_pair and all(isinstance(one, str) or is_integer(one) for one in pair)):
         raise InputError(f"{origin}: pair {number}: expected head and tail, by name or id, found {pair!r:.80}")
     return pair[0], pair[1]

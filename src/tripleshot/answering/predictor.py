@@ -22,6 +22,7 @@ from tripleshot.answering.questions import (
     MAX_EXAMPLES,
     Question,
     answer_in_batches,
+    as_ids,
     as_support,
     find_asked,
     hide_relation,
@@ -297,4 +298,4 @@ class Predictor:
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails, higher is better, all of them ids; so a predictor can be evaluated like a method."""
-        return self.method.score(support, head, np.asarray(tails))
+        return self.method.score(*as_ids(self.graph, support, head, tails))

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from tripleshot.answering.export import ExportStyle, write_triples
 from tripleshot.answering.provenance import Provenance
+from tripleshot.arrays import is_integer
 from tripleshot.errors import InputError
 from tripleshot.tables import Tabular
 
@@ -82,8 +83,8 @@ def keep_best(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Recor
     Raises:
         InputError: nothing is known about the confidence of some, so that none is the best.
     """
-    if most < 1:
-        raise InputError(f"most: expected one proposal or more, found {most}")
+    if not (is_integer(most) and most >= 1):
+        raise InputError(f"most: expected one proposal or more, found {most!r}")
     held: list[pa.RecordBatch] = []
     for batch in batches:
         if "confidence" not in batch.schema.names or batch.column("confidence").null_count:

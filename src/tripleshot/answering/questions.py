@@ -15,14 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tripleshot.answering.answers import as_batch
-from tripleshot.answering.examples import Reference
+from tripleshot.answering.examples import Reference, as_reference
 from tripleshot.answering.explanation import Side
 from tripleshot.answering.ranking import Ranked, rank_in_slices
 from tripleshot.answering.steps import Steps, finish
 from tripleshot.arrays import IntArray
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.errors import InputError, did_you_mean
-from tripleshot.graph.search import ID
+from tripleshot.graph.knowledge_graph import KnowledgeGraph
+from tripleshot.graph.search import ID, unknown_id
 from tripleshot.graph.trigrams import representable
 from tripleshot.graph.types import find_relation
 
@@ -115,10 +116,11 @@ def find_asked(
         raise InputError("give the heads or the tails that are asked about, and not both")
     side, given = ("head", heads) if heads is not None else ("tail", tails)
     assert given is not None
-    asked = _resolve(predictor, [given] if isinstance(given, str | int) else list(given))
+    is_one = isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0
+    asked = [as_reference(one, f"{side}s") for one in ([given] if is_one else given)]
     if not asked:
         raise InputError(f"{side}s: give at least one entity to ask about")
-    return side, asked
+    return side, _resolve(predictor, asked)
 
 
 def _resolve(predictor: "Predictor", given: Sequence[Reference]) -> list[int]:
@@ -178,6 +180,29 @@ def draw_examples(pairs: npt.NDArray[np.int32], count: int = MAX_EXAMPLES) -> np
     is_repeated = np.ones(len(shuffled), dtype=bool)
     is_repeated[first] = False
     return shuffled[np.argsort(is_repeated, kind="stable")[:count]]
+
+
+def as_ids(
+    graph: KnowledgeGraph,
+    support: Any,  # noqa: ANN401 (arrays, or what they are made of)
+    head: Any,  # noqa: ANN401
+    tails: Any,  # noqa: ANN401
+) -> tuple[IntArray, int, IntArray]:
+    """Return what is to be scored as arrays of ids, and refuse what the graph does not have: methods do not look."""
+    pairs, asked, answers = (np.asarray(given) for given in (support, head, tails))
+    if not pairs.size:
+        raise InputError("examples: give at least one pair of head and tail")
+    for what, ids, shape in (
+        ("examples", pairs, (len(pairs), 2) if pairs.ndim else None),
+        ("head", asked, ()),
+        ("tails", answers, (answers.size,)),
+    ):
+        if ids.shape != shape or (ids.size and not np.issubdtype(ids.dtype, np.integer)):
+            raise InputError(f"{what}: expected ids of entities, found {ids.tolist()!r:.80}")
+        wrong = ids[(ids < 0) | (ids >= graph.num_entities)]
+        if wrong.size:
+            raise unknown_id(graph.entities, int(wrong[0]))
+    return pairs, int(asked), answers if answers.size else np.empty(0, dtype=np.int64)
 
 
 def hide_relation(dataset: FewShotDataset, name: str) -> FewShotDataset:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tripleshot.answering.steps import Steps
-from tripleshot.arrays import FloatArray, IntArray
+from tripleshot.arrays import FloatArray, IntArray, is_integer
 from tripleshot.datasets.dataset import candidates_like, exclude_known
 from tripleshot.errors import InputError, did_you_mean
 from tripleshot.evaluation.calibration import Calibration
@@ -129,8 +129,8 @@ def rank_in_slices(
     the others, but what is known beyond the examples is their rival, as where confidence was fitted: beside one answer
     that is clearly best, another is unlikely. Whether there is another one at all is then not known.
     """
-    if k < 1:
-        raise InputError(f"k: expected one answer or more, found {k}")
+    if not (is_integer(k) and k >= 1):
+        raise InputError(f"k: expected one answer or more, found {k!r}")
     unknown = exclude_known(support if known is None else known, head, pool)
     said = _answers_in(pool, support, head)
     rivals = said[:0] if known is None else _answers_in(pool, known, head)

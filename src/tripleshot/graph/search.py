@@ -5,7 +5,6 @@ trigram of a name, numbered from the most popular entity to the least: the begin
 mean. A few hundred candidates are then compared letter by letter. Nothing is built before the first search.
 """
 
-import operator
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tripleshot import arrays
-from tripleshot.arrays import IntArray, hash_arrays
+from tripleshot.arrays import IntArray, hash_arrays, is_integer
 from tripleshot.errors import InputError
 from tripleshot.graph.index_files import Columns, collect
 from tripleshot.graph.trigrams import (
@@ -166,10 +165,12 @@ class NameIndex:
         best = best[(kinds < SIMILAR)[best] | (similarities >= MIN_SIMILARITY)[best]][:limit]
         return found[best], similarities[best]
 
-    def resolve(self, text: str | int) -> int:
+    def resolve(self, text: str | int | np.integer) -> int:
         """Return the one entity that is meant by an id (12 or "#12"), an exact name or an exact label."""
         if not isinstance(text, str):
-            return self._checked(operator.index(text))
+            if not is_integer(text):
+                raise InputError(f"expected a name or an id, found {text!r:.80}")
+            return self._checked(int(text))
         if found := ID.fullmatch(text):
             return self._checked(int(found[1]))
         exact = self._exact(text)
@@ -185,7 +186,7 @@ class NameIndex:
 
     def _checked(self, entity: int) -> int:
         if not 0 <= entity < len(self.entities):
-            raise InputError(f"unknown {self.entities.kind} #{entity}: ids go from 0 to {len(self.entities) - 1}")
+            raise unknown_id(self.entities, entity)
         return entity
 
     def _candidates(self, text: str, query: Texts) -> IntArray:
@@ -209,6 +210,11 @@ class NameIndex:
     def _exact(self, text: str) -> IntArray:
         """Return the entity that has this very name, or else those that have this very label."""
         return self.entities.exact(representable(text))
+
+
+def unknown_id(entities: Vocabulary, number: int) -> InputError:
+    """Return an error about an id that no entity has."""
+    return InputError(f"unknown {entities.kind} #{number}: ids go from 0 to {len(entities) - 1}")
 
 
 def equal(texts: Texts, text: str) -> npt.NDArray[np.bool_]:
