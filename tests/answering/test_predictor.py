@@ -14,6 +14,7 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.calibration import calibrate
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods import find_method
+from tripleshot.methods.evidence.baselines import Degree
 from tripleshot.methods.evidence.universal import Universal
 from tripleshot.training.fit import fit
 
@@ -219,6 +220,10 @@ def test_scores_are_given_for_any_whole_numbers_and_for_no_tails(tiny):
         ([("a", "b", "c")], {"method": "evidense"}, "unknown method 'evidense'.*did you mean 'evidence'"),
         ([("a", "b", "c")], {"method": "rscl"}, "rscl has to learn first"),
         ([("a", "b", "c")], {"shots": 0}, "shots"),
+        ([("a", "b", "c")], {"device": "banana"}, "device 'banana' cannot be used here"),
+        ([("a", "b", "c")], {"method": "linked", "device": "banana"}, "device 'banana' cannot be used here"),
+        ([("a", "b", "c")], {"method": Universal(), "device": "banana"}, "device 'banana' cannot be used here"),
+        ([("a", "b", "c")], {"method": Degree(), "device": "banana"}, "device 'banana' cannot be used here"),
     ],
 )
 def test_a_predictor_that_cannot_be_is_refused_by_name(data, choices, message):
@@ -335,6 +340,8 @@ def test_a_method_of_ones_own_is_prepared_and_one_that_is_prepared_keeps_its_wei
     ours, theirs = (one.score(tiny.test[0].pairs[:3], 0, np.arange(9)) for one in (fresh, Predictor(tiny)))
     np.testing.assert_array_equal(ours, theirs)
     grown = fresh.with_triples([("person:0", "knows", "person:1")])
+    with pytest.raises(InputError, match="device 'banana' cannot be used here"):
+        Predictor(tiny.graph, fresh, device="banana")
     assert isinstance(fresh.method, Universal)
     assert isinstance(grown.method, Universal)
     before, after = (np.asarray(one.network.state()["hidden.weight"]) for one in (fresh.method, grown.method))

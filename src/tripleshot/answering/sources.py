@@ -27,7 +27,7 @@ from tripleshot.methods.evidence.evidence_net import EvidenceNet
 from tripleshot.methods.evidence.graph_fitting import MAX_THREADS, NUM_PAIRS, fitting_code
 from tripleshot.methods.evidence.universal import Universal
 from tripleshot.methods.protocol import Method
-from tripleshot.methods.trainable import UNIVERSAL, TrainableMethod, TrainedNames, TrainedWeights
+from tripleshot.methods.trainable import UNIVERSAL, TrainableMethod, TrainedNames, TrainedWeights, find_device
 from tripleshot.training.runs import CONFIG
 
 
@@ -103,6 +103,8 @@ def graph_confidence(network: EvidenceNet) -> Calibration | None:
 
 def put_on(method: Method, dataset: FewShotDataset, shots: int, device: str) -> Method:
     """Return a method like the given one for another dataset: with its weights, or prepared anew."""
+    if device != "cpu":
+        find_device(device)  # refuses one that is not there, also for a method that computes nowhere else
     if isinstance(method, Universal) and method.is_prepared:
         return method.on(dataset)
     if not isinstance(method, TrainableMethod):
