@@ -1,6 +1,7 @@
 """Runs on disk as predictors: what `train` and `Predictor.save` have written, found again without a trainer."""
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from tripleshot.answering.predictor import DEFAULT_METHOD, Predictor
 from tripleshot.answering.sources import as_dataset, is_run
 from tripleshot.datasets.catalog import dataset_names, load_dataset, load_whole_graph
 from tripleshot.datasets.dataset import FewShotDataset
-from tripleshot.errors import InputError
+from tripleshot.errors import InputError, InputWarning, warn
 from tripleshot.evaluation.calibration import load_calibration
 from tripleshot.graph.readers import Literals
 from tripleshot.methods import find_method
@@ -68,18 +69,45 @@ def open_predictor(
 
 
 def _open_run(folder: Path, data: str | None, device: str) -> Predictor:
-    """Return a run to be asked. Where no names were learned, every triple counts, and the data may be any graph."""
+    """Return a run to be asked: every triple of its data counts, those of relations that became tasks, too.
+
+    Where no names were learned, the data may be any graph. Where names were, they are compared with those of the split:
+    the relation of a task has no embedding, and is nothing new.
+    """
     config = load_config(folder)
-    if _knows_names(config):
-        return load(folder, data, device)
-    if data is not None:
-        return load(folder, load_whole_graph(data), device)
-    place, _ = _find_dataset(folder, config)
-    return load(folder, load_whole_graph(place), device)
+    place, split = (data, None) if data is not None else _find_dataset(folder, config)
+    whole = load_whole_graph(place) if split is None else _quietly(load_whole_graph, place)
+    if not _knows_names(config):
+        return _restore(config, folder, whole, device)
+    split = split or _split_of(place, whole)
+    require_known_names(config, split, folder)
+    try:
+        return _restore(config, folder, whole, device)
+    except InputError:
+        found = _restore(config, folder, split, device)  # or the same error again
+    warn(f"{folder}: {config.method} fits no other relations than it was trained with: triples of tasks are left out")
+    return found
+
+
+def _split_of(place: str | Path, whole: FewShotDataset) -> FewShotDataset:
+    """Return data with the tasks that a training would see; without any, if they are too few for that."""
+    try:
+        return _quietly(load_dataset, place)
+    except InputError:
+        return whole
+
+
+def _quietly(read: Callable[[str | Path], FewShotDataset], place: str | Path) -> FewShotDataset:
+    """Read what was read before, and do not say again what was wrong with it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        return read(place)
 
 
 def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, device: str = "cpu") -> Predictor:
-    """Return what `train` or `save` has written, ready to be asked.
+    """Return what `train` or `save` has written, ready to be measured and asked, as `train` returned it.
+
+    It sees what it was trained on. `Predictor(data, load(folder))` is asked about every triple, as `tripleshot ask` is.
 
     Args:
         folder: of the run.
@@ -95,6 +123,10 @@ def load(folder: str | Path, data: str | Path | FewShotDataset | None = None, de
         dataset = load_dataset(data) if data is not None else _find_dataset(folder, config)[1]
     if _knows_names(config):
         require_known_names(config, dataset, folder)
+    return _restore(config, folder, dataset, device)
+
+
+def _restore(config: RunConfig, folder: Path, dataset: FewShotDataset, device: str) -> Predictor:
     method = restore_method(config, folder, dataset, device)
     return Predictor.of(dataset, method, config.method, config.shots, load_calibration(folder), device)
 

@@ -42,7 +42,10 @@ def train(
     callback: TrainingCallback | None = None,
     track: Track | None = None,
 ) -> Predictor:
-    """Train a method, choose its weights on the valid tasks, and return it ready to be asked.
+    """Train a method, choose its weights on the valid tasks, and return it ready to be measured and asked.
+
+    It sees what it was trained on, so that `evaluate` measures the same that it answers: the triples of valid and test
+    tasks are hidden. `Predictor(data, model)` is asked about every triple.
 
     Started by torchrun, it trains in all processes together; the first one writes the run and has a calibration.
 

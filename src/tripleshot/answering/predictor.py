@@ -243,8 +243,7 @@ class Predictor:
         """Return a predictor that sees nothing of a relation, given by its name; this one, if it sees nothing of it."""
         if name not in self.graph.relations and all(task.name != name for task in self.dataset.train):
             return self
-        dataset = self.dataset
-        return self._hidden.get(name, self.graph.num_triples, lambda: self._on(hide_relation(dataset, name)))
+        return self._hidden.get(name, self.graph.num_triples, lambda: self._on(hide_relation(self.dataset, name)))
 
     def candidates_for(self, question: Question, chosen: Candidates | str | Sequence[str] = "open") -> IntArray:
         """Return, sorted, what could be an answer; what answers some question about the relation is one of them."""
