@@ -69,7 +69,30 @@ def test_every_triple_is_in_the_background_or_in_one_task():
     dataset = make_dataset(graph, **BOUNDS)
     tasks = [task for _, task in dataset.all_tasks()]
     assert dataset.graph.num_triples + sum(len(task.pairs) for task in tasks) == graph.num_triples
-    assert [len(dataset.tasks(split)) for split in SPLITS] == [6, 1, 1]
+    assert [len(dataset.tasks(split)) for split in SPLITS] == [5, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("num_relations", "arguments", "sizes"),
+    [
+        (3, {}, [1, 1, 1]),
+        (7, {}, [5, 1, 1]),
+        (8, {}, [5, 2, 1]),
+        (20, {}, [15, 2, 3]),
+        (27, {}, [21, 2, 4]),
+        (67, {}, [51, 5, 11]),
+        (12, {"num_valid": 1}, [9, 1, 2]),
+        (12, {"num_valid": 0}, [10, 0, 2]),
+        (12, {"num_test": 5}, [5, 2, 5]),
+        (12, {"num_test": 10}, [1, 1, 10]),
+    ],
+)
+def test_confidence_can_be_fitted_to_the_valid_tasks_wherever_enough_remain_to_learn_from(
+    num_relations, arguments, sizes
+):
+    graph = graph_of(*(relation(f"r{i}", 10, 60 * i) for i in range(num_relations)))
+    dataset = make_dataset(graph, **BOUNDS, **arguments)
+    assert [len(dataset.tasks(split)) for split in SPLITS] == sizes
 
 
 def test_a_copy_and_an_inverse_of_a_task_are_kept_out_and_named():

@@ -118,7 +118,7 @@ def make(
     max_triples
         A few-shot relation has fewer triples than this.
     num_valid
-        Tasks to choose models on; 5 of 67 by default.
+        Tasks to choose models on; 5 of 67 by default, and at least two of eight or more.
     num_test
         Tasks to report on; 11 of 67 by default.
     seed

@@ -19,6 +19,8 @@ from tripleshot.graph.knowledge_graph import KnowledgeGraph
 
 VALID_SHARE = 5 / 67  # NELL-One's 51/5/11
 TEST_SHARE = 11 / 67
+MIN_VALID = 2  # confidence is fitted to the valid tasks, and one task says nothing about another
+MIN_TO_LEARN = 5  # train tasks that have to remain beside so many valid ones
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def make_dataset(
         name: how the dataset is called in tables and files.
         min_triples: exclusive lower bound: a task has more triples than this (paper: more than 50).
         max_triples: exclusive upper bound: a task has fewer triples than this (paper: fewer than 500).
-        num_valid: number of valid tasks; None takes NELL-One's share, 5 of 67, and at least one.
+        num_valid: number of valid tasks; None takes NELL-One's share, 5 of 67, and at least two, on which confidence
+            can be fitted; one where fewer than five train tasks would remain.
         num_test: number of test tasks; None takes NELL-One's share, 11 of 67, and at least one.
         seed: decides the split, and which triples of a task come first, as its support.
         overlap_threshold: two relations are copies or inverses of each other if they share at least this part of the
@@ -169,7 +172,9 @@ def _split(
 ) -> dict[Split, npt.NDArray[np.integer]]:
     """Distribute relations at random; those that say the same always stay together."""
     num_test = max(1, round(len(relations) * TEST_SHARE)) if num_test is None else num_test
-    num_valid = max(1, round(len(relations) * VALID_SHARE)) if num_valid is None else num_valid
+    if num_valid is None:
+        least = MIN_VALID if len(relations) - num_test >= MIN_TO_LEARN + MIN_VALID else 1
+        num_valid = max(least, round(len(relations) * VALID_SHARE))
     if num_test + num_valid >= len(relations):
         raise InputError(
             f"num_valid={num_valid} and num_test={num_test} leave none of {len(relations)} relations to train on"
