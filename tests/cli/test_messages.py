@@ -1,4 +1,5 @@
 import logging
+import sys
 import warnings
 
 import pytest
@@ -19,7 +20,27 @@ from tripleshot.errors import InputWarning
             [],
             "--columns names columns of a header, --no-",
         ),
-        ("change min_triples or max_triples", ["train", "x.csv"], "change --min-triples or --max-triples"),
+        (
+            "change min_triples or max_triples (the largest)",
+            ["train", "x.csv"],
+            "change --min-triples or --max-triples of `tripleshot data make` (the largest)",
+        ),
+        (
+            "change min_triples or max_triples (the largest)",
+            ["-v", "data", "make", "x.csv"],
+            "change --min-triples or --max-triples (the largest)",
+        ),
+        (
+            "relations_per_step must divide batch_size, 100",
+            ["train", "x.csv", "run", "--batch-size", "100"],
+            "--relations-per-step must divide --batch-size, 100",
+        ),
+        (
+            "give --pretrained, or leave fine_tune on",
+            ["-q", "train", "x.csv", "run", "--no-fine-tune"],
+            "give --pretrained, or leave --fine-tune on",
+        ),
+        ("the graph has no relation 'batch_size'", ["ask", "x.csv"], "the graph has no relation 'batch_size'"),
         (
             "cannot tell them apart; name them with columns=(head, relation, tail)",
             [],
@@ -30,6 +51,16 @@ from tripleshot.errors import InputWarning
 )
 def test_arguments_of_python_are_named_as_flags(message, words, expected):
     assert expected in with_flags(message, words)
+
+
+def test_what_is_a_command_is_not_also_a_call_of_python():
+    message = "run `tripleshot data fetch nell-one` or load_dataset('nell-one', fetch=True)"
+    assert with_flags(message, ["evaluate", "nell-one"]) == "run `tripleshot data fetch nell-one`"
+
+
+def test_settings_have_no_flags_where_there_is_no_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tripleshot.cli.train", None)
+    assert with_flags("fine_tune needs PyTorch", ["train"]) == "fine_tune needs PyTorch"
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(-1, 0), (0, 1), (1, 2), (2, 3), (9, 3)])

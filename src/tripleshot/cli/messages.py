@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 
 from tripleshot.cli.terminal import open_console
 from tripleshot.errors import InputWarning
@@ -23,8 +24,10 @@ ARGUMENTS = {
     "--data on the command line, data=... in Python": "--data",
 }
 """Arguments that the library's messages name, as flags."""
+CALL = re.compile(r" or load_dataset\('[^']*', fetch=True\)")  # beside the command that does the same
 SPLITTING = ("min_triples", "max_triples", "num_valid", "num_test", "overlap_threshold")
 """Arguments that are flags of `data make`, whatever command has found them wrong."""
+BOUNDS = "change min_triples or max_triples"
 
 
 class TerminalHandler(logging.Handler):
@@ -49,12 +52,26 @@ def with_flags(message: str, words: Sequence[str]) -> str:
         message: which may name arguments of Python, such as num_negatives or literals="keep".
         words: of the command; a flag among them is named as it was typed.
     """
+    message = CALL.sub("", message)
     for argument, flag in ARGUMENTS.items():
         message = message.replace(argument, flag)
+    command = [word for word in words if not word.startswith("-")]
+    if command[:2] != ["data", "make"]:
+        message = message.replace(BOUNDS, f"{BOUNDS} of `tripleshot data make`")
     flags = {word.partition("=")[0] for word in words if word.startswith("--")}
     names = {name: f"--{name.replace('_', '-')}" for name in SPLITTING}
+    names |= {name: f"--{name.replace('_', '-')}" for name in (_settings() if command[:1] == ["train"] else ())}
     names |= {flag[2:].replace("-", "_"): flag for flag in flags if "-" in flag[2:]}
     return re.sub(r"\w+", lambda found: names.get(found[0], found[0]), message)
+
+
+def _settings() -> Iterator[str]:
+    """Give the settings of methods that are no plain words: each is a flag of `train`, and messages name them."""
+    try:
+        from tripleshot.cli.train import Overrides
+    except ImportError:  # PyTorch is not there, which is what the message says
+        return
+    yield from (own.name for own in fields(Overrides) if "_" in own.name)
 
 
 def set_verbosity(verbosity: int) -> None:
