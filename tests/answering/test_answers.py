@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -28,6 +30,13 @@ def test_answers_are_found_by_name_and_by_place(answers):
     assert answers["Red Sea"] == []
     with pytest.raises(KeyError):
         answers["Baku"]
+
+
+def test_a_score_is_never_printed_as_a_zero_with_a_sign():
+    scores = np.array([0.0004, -0.0, -0.0004, -0.0006])
+    nearly = replace(ranked(*["Red Sea"] * 4), scores=scores)
+    _, *lines = str(Answers(GRAPH, (ID("Odesa"),), (nearly,))).splitlines()
+    assert [line.rpartition("  ")[2] for line in lines] == ["(0.000)", "(0.000)", "(0.000)", "(-0.001)"]
 
 
 def test_one_row_for_each_answer(answers):

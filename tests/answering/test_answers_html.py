@@ -1,5 +1,7 @@
 """Answers and explanations in a notebook: what they show, and that no name in them is more than text."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,13 @@ def test_answers_show_their_rank_confidence_and_score_and_what_speaks_for_none()
     assert "1.Caspian Sea (known)90%2.000" in shown.text
     assert "none of the 25 candidates5%" in shown.text
     assert "1.Black Sea (known)2.000" in shown.text
+
+
+def test_a_score_is_never_shown_as_a_zero_with_a_sign():
+    nearly = replace(ranked([2, 3]), scores=np.array([-0.0004, -0.0006]))
+    shown = check_shown(Answers(CITIES, (0,), (nearly,)).to_html())
+    assert "Caspian Sea (known)0.000" in shown.text
+    assert "Black Sea-0.001" in shown.text
 
 
 def test_of_very_many_answers_the_first_are_shown_and_the_others_counted():

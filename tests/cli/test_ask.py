@@ -6,13 +6,18 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from cli.conftest import EXAMPLES, PLACES
 from server.conftest import Client
+from tripleshot.answering.answers import Answer
 from tripleshot.answering.loading import open_predictor
+from tripleshot.answering.ranking import Ranked
+from tripleshot.cli.ask import _answers_table
+from tripleshot.cli.display import console
 from tripleshot.server import Limits, create_app
 from tripleshot.server.schemas import Answers
 
@@ -321,6 +326,16 @@ def test_a_device_that_is_not_there_is_refused_whatever_answers(run, companies, 
     code, _, err = run("ask", companies, *places(1), "--head", "person 9", "--device", "banana")
     assert code == 1
     assert "device 'banana' cannot be used here" in err
+
+
+def test_a_score_is_never_a_zero_with_a_sign(capsys):
+    scores = (-0.0004, -0.0, -0.0006)
+    found = [Answer(rank, "Red Sea", "Red Sea", 0, score, None, False) for rank, score in enumerate(scores, start=1)]
+    ranked = Ranked(np.arange(3), np.array(scores), None, np.zeros(3, dtype=bool), 3)
+    console.print(_answers_table(found, ranked))
+    out = capsys.readouterr().out
+    assert "-0.000" not in out
+    assert (out.count(" 0.000"), out.count("-0.001")) == (2, 1)
 
 
 @pytest.fixture

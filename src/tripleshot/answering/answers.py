@@ -81,7 +81,7 @@ class Answers(Tabular):
             lines.append(self.title(entity))
             for answer in answers:
                 sure = "" if answer.confidence is None else f"  {answer.confidence:.0%}"
-                lines.append(f"  {answer.rank}. {answer.label}{sure}  ({answer.score:.3f})")
+                lines.append(f"  {answer.rank}. {answer.label}{sure}  ({answer.score:z.3f})")
             if ranked.none is not None:
                 lines.append(f"  none of the {ranked.num_candidates:,} candidates  {ranked.none:.0%}")
         return "\n".join(lines)

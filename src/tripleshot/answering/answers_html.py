@@ -92,7 +92,7 @@ def _row(answers: "Answers", answer: "Answer", is_sure: bool) -> tuple[object, .
     shown = Markup(f"{label} <i>(known)</i>") if answer.is_known else label
     share = answer.confidence
     sure = ("" if share is None else bar(share, _percent(share)),) if is_sure else ()
-    return f"{answer.rank}.", shown, *sure, f"{answer.score:.3f}"
+    return f"{answer.rank}.", shown, *sure, f"{answer.score:z.3f}"
 
 
 def _percent(share: float) -> str:

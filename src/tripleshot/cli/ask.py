@@ -230,7 +230,7 @@ def _answers_table(found: list[Answer], ranked: Ranked) -> Table:
         name = "" if one.name == one.label else f"  [dim]{escape(one.name)}[/dim]"
         known = "  [green]known[/green]" if one.is_known else ""
         confidence = [confidence_bar(one.confidence or 0.0)] if has_confidence else []
-        table.add_row(str(one.rank), f"{escape(one.label)}{name}{known}", *confidence, f"{one.score:.3f}")
+        table.add_row(str(one.rank), f"{escape(one.label)}{name}{known}", *confidence, f"{one.score:z.3f}")
     if ranked.none is not None:
         table.add_section()
         about = f"none of the {ranked.num_candidates:,} candidates" if ranked.num_candidates else "no candidates"

@@ -131,6 +131,15 @@ def test_scores_are_called_scores_when_there_is_no_confidence(address, open_page
     expect(page.get_by_text("None of them is right")).to_have_count(0)
 
 
+def test_a_score_is_never_a_zero_with_a_sign(address, open_page):
+    page = open_page(address)
+    numbers = [-0.0004, -1e-9, 0, 0.0004, -0.0006, -0.25, -100.2]
+    write = "async ([name, numbers]) => numbers.map((await import(new URL('elements.js', document.baseURI)))[name])"
+    assert page.evaluate(write, ["score", numbers]) == ["0.000", "0.000", "0.000", "0.000", "−0.001", "−0.250", "−100"]
+    weights = page.evaluate(write, ["signed", numbers])
+    assert weights == ["−0.0004", "−1e-9", "0.00", "+0.0004", "−0.0006", "−0.25", "−100.20"]
+
+
 def test_answers_have_confidence_and_the_page_says_how_likely_none_of_them_is_right(calibrated_address, open_page):
     page = open_page(f"{calibrated_address}#{QUESTION}")
     expect(answers(page)).to_have_count(10)

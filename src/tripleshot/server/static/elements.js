@@ -50,10 +50,10 @@ export function percent(share) {
   return `${points.toFixed(points < 10 ? 1 : 0)}%`;
 }
 
-/** Write a score with as many digits as tell neighbors apart. */
+/** Write a score with as many digits as tell neighbors apart; a zero has no sign. */
 export function score(value) {
   const rounded = Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(3);
-  return rounded.replace("-", "−");
+  return rounded.replace("-", Number(rounded) ? "−" : "");
 }
 
 /** Write a count with its noun. */
