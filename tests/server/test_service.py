@@ -50,7 +50,8 @@ def test_more_than_is_allowed_is_refused(people, wrong, message):
 
 
 def test_a_request_of_another_form_is_refused(people):
-    for wrong in ({}, {"relation": ""}, {"relation": "lives in", "skip": -1}, {"relation": "r", "min_confidence": 2}):
+    named = {"relation": "lives in"}
+    for wrong in ({}, {"relation": ""}, {**named, "skip": -1}, {**named, "min_confidence": 2}, {**named, "heads": []}):
         detail(people.post("/complete", json=wrong), 422)
 
 
