@@ -107,6 +107,26 @@ def test_a_proposal_opens_to_show_why(people_address, open_page):
     expect(why).to_have_count(0)
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_proposal_shows_that_it_opens_and_that_it_is_open(people_address, open_page, width):
+    page = proposed(open_page(f"{people_address}curate.html", width=width))
+    button = rows(page).first.locator(".triple")
+    chevron, words = button.locator(".chevron"), button.locator("span").first
+    expect(chevron).to_be_visible()
+    place, said = chevron.bounding_box(), words.bounding_box()
+    assert place
+    assert said
+    assert place["x"] >= said["x"] + said["width"]
+    assert said["y"] <= place["y"] <= said["y"] + said["height"]
+    turned = chevron.evaluate("node => getComputedStyle(node).transform")
+    page.keyboard.press("w")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(chevron).not_to_have_css("transform", turned)
+    page.keyboard.press("w")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(chevron).to_have_css("transform", turned)
+
+
 def test_a_new_relation_comes_with_its_examples_from_the_page_that_asks(people_address, open_page):
     examples = "&".join(f"from=person {i}&to=city {i % 4}" for i in range(4))
     page = open_page(f"{people_address}#relation=votes in&{examples}")

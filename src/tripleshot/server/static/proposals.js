@@ -41,13 +41,14 @@ export function proposalList({ decisionOf, decide, explain }) {
         text,
       );
     const why = { type: "button", class: "triple", "aria-expanded": "false", onclick: () => explain(proposal, row) };
+    const said = element("span", { class: "said" }, element("span", {}, words), names(head, tail));
     const row = element(
       "li",
       { tabindex: "-1", "aria-label": words },
       element(
         "div",
         { class: "proposal" },
-        element("button", why, element("span", {}, words), names(head, tail)),
+        element("button", why, said, element("span", { class: "chevron", "aria-hidden": "true" })),
         bar(confidence ?? 0),
         element("span", { class: "number" }, confidence === null ? score(proposal.score) : percent(confidence)),
         element(
