@@ -4,6 +4,7 @@ import pytest
 from tripleshot.answering.models import train
 from tripleshot.answering.predictor import Predictor
 from tripleshot.answering.sources import as_dataset, is_run
+from tripleshot.datasets.catalog import load_atlas
 from tripleshot.errors import InputError
 
 TRIPLES = [("city/1", "in", "land/1"), ("city/2", "in", "land/2")]
@@ -29,6 +30,15 @@ def test_types_are_used_where_they_are_and_not_asked_for(tiny):
     assert types.names == ("city", "land")
     assert as_dataset([("Rome", "in", "Italy")]).graph.types is None
     assert as_dataset(tiny.graph).graph is tiny.graph
+
+
+def test_a_relation_that_is_a_task_keeps_its_label_when_triples_of_it_are_added():
+    added = Predictor(load_atlas(), "degree").with_triples([("city/baku-az", "on_sea", "sea/caspian-sea")])
+    relations = added.graph.relations
+    assert relations.label(relations.id("on_sea")) == "lies on the"
+    assert added.graph.pairs_of(relations.id("on_sea")).tolist() == [
+        [added.resolve("city/baku-az"), added.resolve("sea/caspian-sea")]
+    ]
 
 
 def test_a_run_is_no_graph(tiny, tmp_path):
