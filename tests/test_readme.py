@@ -132,6 +132,20 @@ def test_every_table_of_figures_stands_on_one_page_beside_the_readme_which_may_r
     assert {name: text.count(f"<!-- {name}:begin -->") for name in TABLES} == dict.fromkeys(TABLES, 1)
 
 
+def test_the_readme_compares_like_with_like_and_says_where_its_rows_are_not():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before, _, after = text.partition("<!-- comparison:begin -->")
+    section = before.rpartition("\n## ")[2] + after.partition("<!-- comparison:end -->")[0]
+    assert "not all like for like" in section
+    table = after.partition("<!-- edges:begin -->")[2].partition("<!-- edges:end -->")[0]
+    title, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.strip().splitlines()]
+    assert title == ["graph", "method", "shots", "train tasks as edges", "background alone"]
+    figures = {(graph, method.strip("`"), shots): both for graph, method, shots, *both in rows}
+    for method in ("linked", "evidence", "trained on this graph alone"):
+        for shots in ("1", "5"):
+            assert all(re.fullmatch(r"\.\d{3}", one) for one in figures["nell-one", method, shots]), (method, shots)
+
+
 @pytest.mark.parametrize("page", WITH_CHANGELOG, ids=name_of)
 def test_no_page_has_a_path_of_a_machine(page):
     assert not re.search(r"(?<![\w.])/(tmp|work|root|home|Users)/", page.read_text(encoding="utf-8"))
