@@ -9,12 +9,14 @@ to the bit depend on both orders.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from tripleshot.arrays import draw_without_replacement
 from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.held_back import is_held_back
 from tripleshot.datasets.task_pool import Regime, TaskPool
 from tripleshot.graph.hidden_edges import HiddenEdges
 
@@ -60,6 +62,7 @@ class EpisodeSampler:
         regime: Regime = "pre-train",
         background_share: float = 0.5,
         background: Sequence[Task] | None = None,
+        held_back: float = 0.0,
     ) -> None:
         """Collect the relations to draw from.
 
@@ -71,8 +74,11 @@ class EpisodeSampler:
             regime: whether background relations are tasks, too.
             background_share: how often one of them is drawn.
             background: tasks of the background relations to draw from; None takes all of them.
+            held_back: share of the triples that were held back, and that alone are asked about; a relation of which
+                none was is asked about as ever. 0 asks about all.
         """
         self.shots, self.num_queries, self.num_negatives = shots, num_queries, num_negatives
+        self.held_back = held_back
         self.pool = TaskPool(dataset, shots, regime, background_share, MAX_EPISODE_CANDIDATES, background)
 
     def draw(self, rng: np.random.Generator, shots: int | None = None, among_all: bool = False) -> Episode:
@@ -87,11 +93,7 @@ class EpisodeSampler:
         from_background = pool.has_background and rng.random() < pool.background_share
         first, last = (pool.num_train, len(pool.names)) if from_background else (0, pool.num_train)
         task = int(rng.integers(first, last))
-        start, end = pool.pair_offsets[task : task + 2]
-        size = int(end - start)
-        count = min(self.shots if shots is None else shots, size - 1)
-        drawn = rng.choice(size, min(count + self.num_queries, size), replace=False)
-        support, rest = start + drawn[:count], start + drawn[count:]
+        support, rest = self._draw_rows(task, self.shots if shots is None else shots, rng)
         if len(rest) < self.num_queries:
             rest = np.concatenate([rest, rng.choice(rest, self.num_queries - len(rest))])
         return Episode(
@@ -102,6 +104,28 @@ class EpisodeSampler:
             weight=(pool.num_entities if among_all else int(pool.num_candidates[task])) / self.num_negatives,
             hidden=HiddenEdges.of(int(pool.hidden.relations[task])),
         )
+
+    def _draw_rows(
+        self, task: int, shots: int, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Draw rows of the pool for examples and for queries, no more of them than the relation has."""
+        start, end = self.pool.pair_offsets[task : task + 2]
+        size = int(end - start)
+        count = min(shots, size - 1)
+        if not self.held_back:
+            drawn = rng.choice(size, min(count + self.num_queries, size), replace=False)
+            return start + drawn[:count], start + drawn[count:]
+        rows = np.arange(start, end)
+        asked = rows[self._is_asked[start:end]]
+        asked = asked if len(asked) else rows[count:]
+        queries = rng.choice(asked, min(self.num_queries, len(asked)), replace=False)[: size - count]
+        return rng.choice(np.setdiff1d(rows, queries), count, replace=False), queries
+
+    @cached_property
+    def _is_asked(self) -> npt.NDArray[np.bool_]:
+        pool = self.pool
+        owners = np.repeat(np.arange(len(pool.names)), np.diff(pool.pair_offsets))
+        return is_held_back(pool.names, pool.pairs[:, 0], owners, pool.pairs[:, 1], self.held_back)
 
     def draw_mixed(self, rng: np.random.Generator, max_shots: int, among_all_share: float) -> Episode:
         """Draw an episode with 1 to `max_shots` examples, or with K if that is 0.

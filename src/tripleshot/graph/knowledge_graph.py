@@ -274,8 +274,11 @@ class KnowledgeGraph(Shown):
 
     def thinned(self, share: float, rng: np.random.Generator) -> "KnowledgeGraph":
         """Return the same graph with about this share of its triples, drawn at random."""
-        keep = rng.random(self.num_triples) < share
-        heads, relations, tails = (ids[keep] for ids in (self.head_ids, self.relation_ids, self.tail_ids))
+        return self.with_triples_at(rng.random(self.num_triples) < share)
+
+    def with_triples_at(self, kept: npt.NDArray[np.bool_]) -> "KnowledgeGraph":
+        """Return the same graph with some of its triples; entities and relations stay."""
+        heads, relations, tails = (ids[kept] for ids in (self.head_ids, self.relation_ids, self.tail_ids))
         return replace(self, head_ids=heads, relation_ids=relations, tail_ids=tails)
 
     def with_types(self, types: EntityTypes | None) -> "KnowledgeGraph":

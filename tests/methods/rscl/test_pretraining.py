@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from tripleshot.datasets.held_back import without_held_back
 from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.network import RSCL
-from tripleshot.methods.rscl.pretraining import mask, masking_loss
+from tripleshot.methods.rscl.pretraining import RSCLTraining, mask, masking_loss
 from tripleshot.methods.rscl.settings import MaskingShares
 from tripleshot.methods.rscl.settings import tiny as preset
 from tripleshot.methods.rscl.tokens import MASK, NUM_SPECIAL, PAD, RELATION
@@ -154,3 +155,19 @@ def test_pre_training_and_episodes_see_no_query_and_no_context_that_shows_the_ma
             shown = set(zip(context[2 * p + 4 :: 2] - tokens.first_entity, context[2 * p + 3 :: 2], strict=True))
             assert relation >= tokens.first_task or (head, backwards) not in shown
     assert num_task_triples > 100
+
+
+def test_pre_training_neither_draws_nor_shows_what_is_held_back_for_the_episodes(tiny):
+    method = RSCLMethod(replace(preset(), held_back=0.4, pretraining_task_share=0.5))
+    method.prepare(tiny, 3)
+    training = RSCLTraining(method.reader, tiny, 3)
+    seen = without_held_back(tiny, 0.4)
+    assert training.extractor.graph.num_triples == seen.graph.num_triples < tiny.graph.num_triples
+    assert method.extractor.graph.num_triples == tiny.graph.num_triples
+    drawn = training.triples.draw(3000, np.random.default_rng(0))
+    pairs = {tuple(pair) for pair in np.stack([drawn.heads, drawn.tails], axis=1)[drawn.relations < 0].tolist()}
+    assert pairs == {tuple(pair) for task in seen.train for pair in task.pairs.tolist()}
+    of_graph = drawn.relations >= 0
+    shown = {*zip(drawn.heads[of_graph].tolist(), drawn.tails[of_graph].tolist(), strict=True)}
+    edges = {*zip(seen.graph.head_ids.tolist(), seen.graph.tail_ids.tolist(), strict=True)}
+    assert shown <= edges | {(tail, head) for head, tail in edges}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import tiny as preset
@@ -46,6 +47,7 @@ def plain_scores(method, support, head, tails):
         {"regime": "in-train"},
         {"top_neighbors": "rare"},
         {"num_negatives": 3, "masking_weight": 0.0},
+        {"num_negatives": 2, "hardest_of": 4},
         {"relations_per_step": 4, "regime": "in-train", "num_negatives": 2},
         {"relations_per_step": 2, "relation_token": "own", "regime": "in-train"},
         {"relations_per_step": 2, "relation_token": "difference"},
@@ -62,6 +64,24 @@ def test_every_variant_trains_and_scores_like_the_plain_way(tiny, change):
     with torch.inference_mode():
         expected = plain_scores(method, support, head, tails)
     np.testing.assert_allclose(method.score(support, head, tails), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("factorised", [False, True])
+def test_the_wrong_answers_that_score_highest_are_kept(tiny, factorised):
+    method = RSCLMethod(replace(preset(), dropout=0.5, masking_weight=0.0, factorised=factorised))
+    method.prepare(tiny, 3)
+    method.module.train()
+    rng, again = (np.random.default_rng(1) for _ in range(2))
+    sampler = EpisodeSampler(tiny, 3, num_queries=5, num_negatives=8)
+    episodes = [sampler.draw(np.random.default_rng(seed)) for seed in range(2)]
+    kept = method.reader.keep_hardest(episodes, 3, rng)
+    assert method.module.training
+    method.module.eval()
+    scores = method.reader.read(episodes, again).scores[..., 1:].detach().numpy()
+    for before, after, of_wrong in zip(episodes, kept, scores, strict=True):
+        hardest = np.argsort(-of_wrong, axis=1)[:, :3]
+        np.testing.assert_array_equal(after.negatives, np.take_along_axis(before.negatives, hardest, axis=1))
+        np.testing.assert_array_equal(after.queries, before.queries)
 
 
 def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):

@@ -7,6 +7,7 @@ always have the same slots.
 """
 
 from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +76,12 @@ class ContextExtractor:
         self.tokens = tokens
         self.max_neighbors = max_neighbors
         self.max_distant = max_distant
+        self.order: NeighborOrder = order
         self.sampler = NeighborSampler(graph, order)
+
+    def on(self, graph: KnowledgeGraph) -> Self:
+        """Return an extractor of the same contexts from another graph of the same entities and relations."""
+        return type(self)(graph, self.tokens, self.max_neighbors, self.max_distant, self.order)
 
     def extract(
         self,

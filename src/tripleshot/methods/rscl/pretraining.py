@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from tripleshot.datasets.dataset import FewShotDataset
 from tripleshot.datasets.episodes import EpisodeSampler
+from tripleshot.datasets.held_back import without_held_back
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.losses import exact_token_loss, ranking_loss, sampled_token_loss
 from tripleshot.methods.rscl.contexts import ContextBatch
@@ -195,14 +196,17 @@ class RSCLTraining:
         """
         self.reader, self.dataset = reader, dataset
         self.settings = settings = reader.settings
-        self.triples = PretrainingTriples(dataset, reader.extractor.tokens, settings.pretraining_task_share)
+        seen = without_held_back(dataset, settings.held_back) if settings.held_back else dataset
+        self.extractor = reader.extractor.on(seen.graph) if settings.held_back else reader.extractor
+        self.triples = PretrainingTriples(seen, self.extractor.tokens, settings.pretraining_task_share)
         self.sampler = EpisodeSampler(
             dataset,
             shots,
             settings.batch_size // settings.relations_per_step,
-            settings.num_negatives,
+            settings.num_negatives * settings.hardest_of,
             settings.regime,
             settings.background_share,
+            held_back=settings.held_back,
         )
 
     def stages(self) -> list[Stage]:
@@ -236,8 +240,11 @@ class RSCLTraining:
         return [pretraining, episodes] if can_pretrain and wants_to else [episodes]
 
     def _pretraining_losses(self, step: int, rng: np.random.Generator) -> Losses:
-        """Mask contexts of triples; the triple itself is kept out of its context, on both sides."""
-        extractor, device = self.reader.extractor, self.reader.device
+        """Mask contexts of triples; the triple itself is kept out of its context, on both sides.
+
+        Neither triples nor contexts are those that are held back for the episodes.
+        """
+        extractor, device = self.extractor, self.reader.device
         self.reader.module.dropout.begin(step)
         drawn = self.triples.draw(self.settings.pretraining_batch_size, rng)
         hidden = HiddenEdges(drawn.relations, drawn.tails)
@@ -249,6 +256,8 @@ class RSCLTraining:
         """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
         self.reader.module.dropout.begin(step)
         episodes = [self.sampler.draw(rng) for _ in range(self.settings.relations_per_step)]
+        if self.settings.hardest_of > 1:
+            episodes = self.reader.keep_hardest(episodes, self.settings.num_negatives, rng)
         read = self.reader.read(episodes, rng)
         masking = self._episode_masking(read)  # first: the order of the operations decides how gradients are rounded
         return {"ranking": ranking_loss(read.scores[..., :1], read.scores[..., 1:], self.settings.margin), **masking}

@@ -145,6 +145,21 @@ class ContextReader(Generic[Network]):
         own = torch.from_numpy(own_tokens[owners[:num_true]]).to(self.device)
         return EpisodeScores(scores, batch.first(num_true), own)
 
+    def keep_hardest(self, episodes: list[Episode], count: int, rng: np.random.Generator) -> list[Episode]:
+        """Return episodes with the wrong answers that score highest now, `count` for each query.
+
+        Without gradients a score costs a fraction of a training step, and most wrong answers soon teach nothing.
+        """
+        self.module.eval()
+        with torch.inference_mode():
+            scores = self.read(episodes, rng).scores[..., 1:]  # (relations, B, n)
+            hardest = scores.topk(count).indices.cpu().numpy()
+        self.module.train()
+        return [
+            replace(episode, negatives=np.take_along_axis(episode.negatives, places, axis=1))
+            for episode, places in zip(episodes, hardest, strict=True)
+        ]
+
     def _own_tokens(self, episodes: list[Episode]) -> npt.NDArray[np.int64]:
         """Return the token of each episode's relation: that of a train task, or that of a relation of the graph."""
         first, own = self.extractor.tokens.first_task, [episode.hidden.relation for episode in episodes]

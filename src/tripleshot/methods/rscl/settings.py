@@ -84,6 +84,11 @@ class RSCLSettings(TrainingSettings):
         1, "how many relations share them, each with a support of its own; the paper takes one"
     )
     num_negatives: int = count(1, "wrong answers per query")
+    hardest_of: int = count(
+        1,
+        "how many wrong answers are drawn for each that is learned from, which is the one that scores highest (hard "
+        "negative mining); the paper draws one",
+    )
     margin: float = setting(5.0, "gamma of the ranking loss")
     masking_weight: float = setting(
         1.0, "weight of the masked-token loss of the true triples beside the ranking loss; 0 leaves it out"
@@ -102,6 +107,11 @@ class RSCLSettings(TrainingSettings):
     )
     pretraining_task_share: float = share(
         0.3, "share of train tasks' triples among the pre-training's; the others are the background's"
+    )
+    held_back: float = share(
+        0.0,
+        "share of all triples that pre-training does not see and that alone are asked about in episodes: what is known "
+        "by heart teaches nothing about a relation that is new; the paper shows all of them",
     )
     pretraining_batch_size: int = count(256, "contexts per step of pre-training")
     pretraining_rate: float = setting(1e-3, "learning rate of pre-training")
@@ -153,19 +163,27 @@ def wiki_one() -> RSCLSettings:
 
 
 def nell_one() -> RSCLSettings:
-    """Return settings for NELL-One and an hour of one CPU core: one layer, a short training with fixed embeddings."""
+    """Return settings for NELL-One and an hour of one CPU core.
+
+    One layer; a short training with fixed embeddings, half of it about background relations, whose episodes ask only
+    about triples that pre-training has not seen.
+    """
     return RSCLSettings(
         num_layers=1,
+        regime="in-train",
         batch_size=128,
-        relations_per_step=4,
+        relations_per_step=8,
+        hardest_of=4,
         masking_weight=0.0,
         frozen_elements=True,
+        held_back=0.3,
         pretraining_steps=20_000,
-        steps=3000,
+        steps=5000,
         schedule="linear",
-        validate_every=500,
+        validate_every=1250,
+        valid_queries=300,
         patience=0,
-        checkpoint_every=500,
+        checkpoint_every=1000,
     )
 
 
