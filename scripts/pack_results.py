@@ -3,7 +3,8 @@
     python scripts/pack_results.py FOLDER ... --into results/nell-one/main.jsonl
 
 Each FOLDER is one that `tripleshot compare --out FOLDER` or `tripleshot paper` has written, or a file of
-`tripleshot evaluate --json`. A result that is in the file already is replaced, others are added.
+`tripleshot evaluate --json`. A result that is in the file already is replaced, others are added. Metrics have
+six digits.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from tripleshot.experiments.paper.results import budget_of
 from tripleshot.files.checksums import CHECKSUM
 from tripleshot.training.runs import CONFIG
 
+METRICS = ("micro", "macro", "relations", "ties", "long_tail")
 OUTSIDE = re.compile(r"(?<![\w./])(?:\.\.)?/(?:[^\s\"',/]+/)*([^\s\"',/]+)")  # a path outside the current folder
 
 
@@ -46,6 +48,13 @@ def without_paths(value: Any, data: str, dataset: str) -> Any:  # noqa: ANN401 (
     return OUTSIDE.sub(r"\1", value.replace(data, dataset) if data and OUTSIDE.search(data) else value)
 
 
+def rounded(value: Any) -> Any:  # noqa: ANN401 (a JSON document)
+    """Return metrics with six digits."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    return round(value, 6) if isinstance(value, float) else value
+
+
 def identity(result: Result) -> tuple[Any, ...]:
     """Return what tells a result from the others of a file."""
     keys = ("dataset", "shots", "split", "seed")
@@ -58,7 +67,8 @@ def pack(paths: list[Path], into: Path) -> int:
     for path in paths:
         for result in read_with_conditions(path):
             packed[identity(result)] = without_paths(result, result.get("data", ""), result["dataset"])
-    write_json_lines(packed.values(), into)
+    short = [{key: rounded(one) if key in METRICS else one for key, one in found.items()} for found in packed.values()]
+    write_json_lines(short, into)
     return len(packed)
 
 
