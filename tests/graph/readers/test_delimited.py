@@ -93,6 +93,19 @@ def test_what_looks_like_a_header_can_be_said_to_be_a_triple(write):
     assert read_graph(write("other.tsv", "x\ty\tz\na\tr\tb\n"), header=True).num_triples == 1
 
 
+def test_a_header_of_unusual_names_is_pointed_out_and_stays_a_triple(write):
+    rows = "".join(f"a{n},lives in,b{n % 3}\nb{n % 3},lies in,c\n" for n in range(3))
+    path = write("graph.csv", "from,how,to\n" + rows)
+    with pytest.warns(InputWarning, match=r"graph.csv:1: read as a triple, but its names stand nowhere else") as caught:
+        graph = read_graph(path)
+    assert "columns=(head, relation, tail)" in str(caught[0].message)
+    assert graph.relations.names.to_pylist()[0] == "how"
+    assert "how" not in read_graph(path, columns=("from", "how", "to")).relations.names.to_pylist()
+    assert read_graph(path, header=False).num_triples == graph.num_triples
+    for first in ("a0,how,d", "d,how,a0", "d,lies in,e"):
+        read_graph(write("plain.csv", f"{first}\n{rows}"))
+
+
 def test_a_delimiter_can_be_given(write):
     assert named(read_graph(write("graph.tsv", "a:r:b\n"), delimiter=":")) == [("a", "r", "b")]
     assert refusal(write("graph.tsv", "a::r::b\n"), delimiter="::").startswith("delimiter: expected one character")

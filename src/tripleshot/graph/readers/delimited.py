@@ -12,10 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from tripleshot.errors import InputError
+from tripleshot.errors import InputError, warn
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
 from tripleshot.graph.readers.columns import Picks, pick_columns, usual_columns
 from tripleshot.graph.readers.encoding import Encoded, encode_names
@@ -67,7 +68,24 @@ def read_delimited(
         lines = (line for line, cells in plain_rows(path, layout.delimiter) if cells)
         first = next(islice(lines, encoded.first_duplicate + layout.has_header, None))
         warn_skipped(f"{path}:{first}", encoded.num_duplicates, "duplicate triple")
+    if header is None and not layout.has_header and _begins_with_names_of_columns(encoded.graph):
+        warn(
+            f"{path}:{layout.first_line}: read as a triple, but its names stand nowhere else: if they name the "
+            "columns, give columns=(head, relation, tail)"
+        )
     return encoded.graph
+
+
+def _begins_with_names_of_columns(graph: KnowledgeGraph) -> bool:
+    """Tell whether relation and ends of the first triple stand in no other, while every other relation stands in some.
+
+    A header of unusual names looks so, and hardly a triple does. It stays a triple: nothing that was written is lost.
+    """
+    of_relations = np.bincount(graph.relation_ids, minlength=graph.num_relations)
+    if len(of_relations) < 2 or of_relations[0] != 1 or of_relations[1:].min() < 2:
+        return False
+    ends = graph.head_ids[0], graph.tail_ids[0]
+    return all(int((graph.head_ids == end).sum() + (graph.tail_ids == end).sum()) == 1 for end in ends)
 
 
 def _read_without_blanks(path: Path, layout: Layout) -> Encoded:
