@@ -7,8 +7,8 @@ from typing import Any
 
 from benchmark_tables import BENCHMARK_TABLES
 from command_reference import command_reference
-from masked_score_tables import masked_relations_table, masked_score_table
 from method_tables import method_tables
+from rscl_tables import held_back_table, masked_relations_table, masked_score_table
 from tripleshot.evaluation.results import Result, read_json_lines, read_results
 from tripleshot.experiments.comparison_table import (
     Comparison,
@@ -254,6 +254,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "comparison": comparison_table,
     "claims": claims_table,
     "contexts": contexts_table,
+    "held-back": held_back_table,
     "masked-score": masked_score_table,
     "masked-relations": masked_relations_table,
     "encoders": encoders_table,

@@ -84,7 +84,7 @@ def _read_tasks(path: Path) -> dict[str, NamedTriples]:
 
 def _read_background(folder: Path, tasks: Iterable[dict[str, NamedTriples]]) -> KnowledgeGraph:
     """Read `path_graph`; entities that occur elsewhere only follow in the order of their names."""
-    graph = read_graph(folder / "path_graph")
+    graph = read_graph(folder / "path_graph", header=False)
     names = {
         name for split in tasks for triples in split.values() for head, _, tail in triples for name in (head, tail)
     }

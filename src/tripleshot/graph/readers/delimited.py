@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from _csv import Reader
 
 SUFFIX_DELIMITERS = {".tsv": "\t", ".csv": ","}
+FEWEST_ROWS = 20  # of a file whose first row can be told to be a header by names that stand nowhere else
 SNIFFED_DELIMITERS = "\t,;| "
 BATCH = 100_000  # rows that the plain reader holds as Python objects
 
@@ -82,7 +83,7 @@ def _begins_with_names_of_columns(graph: KnowledgeGraph) -> bool:
     A header of unusual names looks so, and hardly a triple does. It stays a triple: nothing that was written is lost.
     """
     of_relations = np.bincount(graph.relation_ids, minlength=graph.num_relations)
-    if len(of_relations) < 2 or of_relations[0] != 1 or of_relations[1:].min() < 2:
+    if graph.num_triples < FEWEST_ROWS or of_relations[0] != 1 or of_relations[1:].min() < 2:
         return False
     ends = graph.head_ids[0], graph.tail_ids[0]
     return all(int((graph.head_ids == end).sum() + (graph.tail_ids == end).sum()) == 1 for end in ends)

@@ -1,0 +1,65 @@
+"""The tables of RSCL's page: what holding triples back is worth, and the masked score, on all of NELL-One's test."""
+
+from pathlib import Path
+from statistics import mean
+
+from tripleshot.evaluation.results import Result, read_results
+from tripleshot.experiments.comparison_table import format_metric
+from tripleshot.experiments.paper.results import budget_of
+from tripleshot.experiments.paper.values import printed_rows
+from tripleshot.experiments.published import METRICS, published_for
+
+RESULTS = Path(__file__).parents[1] / "results/nell-one"
+FILE = RESULTS / "masked-score.jsonl"
+PRESET_OF_BEFORE = "2643bc69"  # the commit whose preset it was
+
+
+def rows() -> list[Result]:
+    """Return the results on test, fewest examples first."""
+    return sorted(read_results(FILE), key=lambda one: one["shots"])
+
+
+def masked_score_table() -> str:
+    """Return what the similarity and what is expected are worth together."""
+    lines = ["| examples | MRR | Hits@10 | Hits@5 | Hits@1 |", "|---|---|---|---|---|"]
+    for one in rows():
+        lines.append(f"| {one['shots']} | {' | '.join(format_metric(one['micro'][name]) for name in METRICS)} |")
+    return "\n".join(lines)
+
+
+def masked_relations_table() -> str:
+    """Return the MRR on each relation."""
+    found = {one["shots"]: one["relations"] for one in rows()}
+    lines = [f"| relation | {' | '.join(f'MRR, {shots}-shot' for shots in found)} |", "|---" * (len(found) + 1) + "|"]
+    for relation in found[min(found)]:
+        values = " | ".join(format_metric(of_shots[relation]["mrr"]) for of_shots in found.values())
+        lines.append(f"| `{relation.removeprefix('concept:')}` | {values} |")
+    return "\n".join(lines)
+
+
+def held_back_table() -> str:
+    """Return each relation's MRR with five examples by the preset of before, by that of now, and as published."""
+    before = of_presets("rscl-tries", PRESET_OF_BEFORE)
+    now = of_presets("main")
+    published = {row["relation"]: row["rscl"]["mrr"] for row in printed_rows("cases", "nell-one")}
+    lines = ["| relation | queries | all triples seen | three of ten held back | published |", "|---|---|---|---|---|"]
+    for relation, metrics in now[0]["relations"].items():
+        ours = [format_metric(mean(one["relations"][relation]["mrr"] for one in seeds)) for seeds in (before, now)]
+        name = f"`{relation.removeprefix('concept:')}`"
+        cells = (name, str(metrics["queries"]), *ours, format_metric(published[relation]))
+        lines.append(f"| {' | '.join(cells)} |")
+    in_all = [format_metric(mean(one["micro"]["mrr"] for one in seeds)) for seeds in (before, now)]
+    printed = next(row.metrics["mrr"] for row in published_for("nell-one", 5) if row.method == "rscl")
+    every = sum(metrics["queries"] for metrics in now[0]["relations"].values())
+    lines.append(f"| **all queries** | {every:,} | {in_all[0]} | {in_all[1]} | {format_metric(printed)} |")
+    return "\n".join(lines)
+
+
+def of_presets(file: str, commit: str = "") -> list[Result]:
+    """Return the results of RSCL without a budget, with five examples, of each seed; of a commit if one is named."""
+    return [
+        one
+        for one in read_results(RESULTS / f"{file}.jsonl")
+        if (one["method"], one["shots"], budget_of(one)) == ("rscl", 5, None)
+        and one["training"]["commit"].startswith(commit)
+    ]
