@@ -142,7 +142,7 @@ def test_arrays_alone_lead_to_the_same_weights():
     start, one = fitted(dataset, native, max_steps=30)
     _, other = fitted(dataset, plain, max_steps=30)
     assert np.abs(one.values - start.values).max() > 0.01
-    np.testing.assert_allclose(one.values, other.values, atol=0.01)
+    np.testing.assert_allclose(one.values, other.values, rtol=0.01, atol=0.01)
 
 
 def in_circles(num_relations, num_entities, length=40):
