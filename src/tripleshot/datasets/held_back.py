@@ -1,8 +1,8 @@
 """Triples that pre-training does not see, so that episodes can ask about them as about something new.
 
-A method that has learned all triples of its train tasks knows every answer of its episodes by heart. It then learns to
-recognise what it knows, and a relation that is new has nothing of that kind. Which triples are held back follows from
-their names and ids alone: a training that starts from the pre-training of another run holds back the same ones.
+A method that has learned all triples of its train tasks knows every answer of its episodes by heart, and may learn to
+recognise what it knows; a relation that is new has nothing of that kind. Which triples are held back follows
+from their names and ids alone: a training that starts from the pre-training of another run holds back the same ones.
 """
 
 from collections.abc import Sequence

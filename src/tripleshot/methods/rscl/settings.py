@@ -110,8 +110,8 @@ class RSCLSettings(TrainingSettings):
     )
     held_back: float = share(
         0.0,
-        "share of all triples that pre-training does not see and that alone are asked about in episodes: what is known "
-        "by heart teaches nothing about a relation that is new; the paper shows all of them",
+        "share of all triples that pre-training does not see and that alone are asked about in episodes, as those of a "
+        "new relation are; the paper shows all of them",
     )
     pretraining_batch_size: int = count(256, "contexts per step of pre-training")
     pretraining_rate: float = setting(1e-3, "learning rate of pre-training")
