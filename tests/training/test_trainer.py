@@ -329,12 +329,14 @@ def test_a_stage_can_keep_its_weights_in_a_file_of_its_own(tmp_path):
     assert not torch.equal(weights(kept), weights(module))
 
 
-def test_a_stage_can_do_something_before_its_first_step_and_not_again_when_resumed(tmp_path):
-    begun = []
+def test_a_stage_can_do_something_after_its_last_step_and_not_again_when_resumed(tmp_path):
+    finished = []
 
     def watched():
         module, made = trainer(tmp_path / "run")
-        made.stages[1] = replace(made.stages[1], begin=lambda: begun.append(weights(module).clone()))
+        made.stages[0] = replace(
+            made.stages[0], keep_as="first.safetensors", finish=lambda: finished.append(weights(module).clone())
+        )
         return made
 
     def cut_power(update):
@@ -342,12 +344,11 @@ def test_a_stage_can_do_something_before_its_first_step_and_not_again_when_resum
             raise RuntimeError("power cut")
 
     broken = watched()
-    broken.stages[0] = replace(broken.stages[0], keep_as="first.safetensors")
     broken.callback = cut_power
     with pytest.raises(RuntimeError, match="power cut"):
         broken.run()
     watched().run(resume=True)
     kept = Small()
     TrainedWeights.of(read_weights(tmp_path / "run" / "first.safetensors"), None, "first").load_into(kept)
-    assert len(begun) == 1
-    assert torch.equal(begun[0], weights(kept))
+    assert len(finished) == 1
+    assert torch.equal(finished[0], weights(kept))

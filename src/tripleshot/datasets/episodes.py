@@ -63,6 +63,7 @@ class EpisodeSampler:
         background_share: float = 0.5,
         background: Sequence[Task] | None = None,
         held_back: float = 0.0,
+        held_back_episodes: float = 1.0,
     ) -> None:
         """Collect the relations to draw from.
 
@@ -76,9 +77,10 @@ class EpisodeSampler:
             background: tasks of the background relations to draw from; None takes all of them.
             held_back: share of the triples that were held back, and that alone are asked about; a relation of which
                 none was is asked about as ever. 0 asks about all.
+            held_back_episodes: how often that is so; the other episodes ask about all triples of their relation.
         """
         self.shots, self.num_queries, self.num_negatives = shots, num_queries, num_negatives
-        self.held_back = held_back
+        self.held_back, self.held_back_episodes = held_back, held_back_episodes
         self.pool = TaskPool(dataset, shots, regime, background_share, MAX_EPISODE_CANDIDATES, background)
 
     def draw(self, rng: np.random.Generator, shots: int | None = None, among_all: bool = False) -> Episode:
@@ -112,7 +114,8 @@ class EpisodeSampler:
         start, end = self.pool.pair_offsets[task : task + 2]
         size = int(end - start)
         count = min(shots, size - 1)
-        if not self.held_back:
+        asks_about_all = self.held_back_episodes < 1 and rng.random() >= self.held_back_episodes
+        if not self.held_back or asks_about_all:
             drawn = rng.choice(size, min(count + self.num_queries, size), replace=False)
             return start + drawn[:count], start + drawn[count:]
         rows = np.arange(start, end)

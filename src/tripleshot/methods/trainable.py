@@ -56,7 +56,7 @@ class Stage:
         validates_first: whether the weights that it starts from are among those to choose from.
         keep_as: the file in which the weights are kept when the stage is over; empty keeps none.
         optimizer: what updates the weights.
-        begin: is called before the first step.
+        finish: is called after the last step, before the weights are kept.
         frozen: weights that stay as they are.
     """
 
@@ -70,7 +70,7 @@ class Stage:
     validates_first: bool = False
     keep_as: str = ""
     optimizer: OptimizerKind = "adam"
-    begin: Callable[[], None] | None = None
+    finish: Callable[[], None] | None = None
     frozen: "Sequence[nn.Parameter]" = ()
 
 

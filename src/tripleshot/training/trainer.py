@@ -138,8 +138,6 @@ class Trainer:
         seconds = self.watch.seconds
         limit = f"{seconds:,.0f} s for all stages" if seconds else f"{stage.steps:,} steps"
         self._say(logging.INFO, "stage %s begins at step %d: %s", stage.name, state.step, limit)
-        if stage.begin is not None and not state.step:
-            stage.begin()
         for parameter in stage.frozen:
             parameter.requires_grad_(False)
         self.module.train()
@@ -241,6 +239,8 @@ class Trainer:
         self._log({"finished": stage.name})
         early = f": no better in {self.options.patience} validations" if self._has_lost_patience(stage) else ""
         self._say(logging.INFO, "stage %s ends at step %d%s", stage.name, self.progress.step, early)
+        if stage.finish is not None:
+            stage.finish()
         if stage.keep_as and self._is_leader:
             save_weights(self.module, self.folder, stage.keep_as)
         if self.progress.stage + 1 < len(self.stages):

@@ -47,9 +47,10 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
         )
         self.reader = self._create_reader()
         self.masked_score = None
-        if settings.masked_score:
+        if settings.keeps_pretrained:
             pretrained = self._create_network(RSCL, use_local=False)
             self.module.keep_pretrained(pretrained)
+        if settings.masked_score:
             masking_head = MaskingHead(pretrained, self.extractor, self.device)
             self.masked_score = MaskedScore(masking_head, self.reader, settings.expected_share)
 
@@ -78,7 +79,8 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
     def start_from(self, start: Vectors | TrainedWeights) -> None:
         """Take the weights that another run had when its pre-training was over; roles have no part in it.
 
-        A run that sees the train tasks as edges can start from one that did not.
+        A run that sees the train tasks as edges can start from one that did not. The encoder that is kept beside the
+        network is the other run's second one, if that has one.
         """
         if not isinstance(start, TrainedWeights) or start.names is None or not start.names.begins(self.graph):
             raise InputError(f"{start.source}: was not trained on the entities and relations of {self.dataset.name}")
@@ -86,9 +88,12 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
         roles, module.roles = module.roles, None
         pretrained, module.pretrained = module.pretrained, None
         rows = {"elements.weight": trained_rows(self.tokens, self.graph, start.names, same_tasks=True)}
-        start.load_into(module, rows, only_own=True)
+        of_pretrained, own = start.split("pretrained.")
+        own.load_into(module, rows, only_own=True)
         module.roles, module.pretrained = roles, pretrained
         module.remember()
+        if pretrained is not None and of_pretrained.tensors:
+            of_pretrained.load_into(pretrained, rows)
 
     def clear_cache(self) -> None:
         """Drop what was encoded with weights that have changed since."""
@@ -144,6 +149,8 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
             kept = of_pretrained if of_pretrained.tensors else weights.pretrained
             if kept is None:
                 raise InputError(f"{weights.source}: nothing is left of its pre-training, which masked_score needs")
+            of_second, _ = kept.split("pretrained.")
+            kept = of_second if of_second.tensors else kept
             self._restore_head(self.masked_score.masking_head, kept)
         self.clear_cache()
         self.module.eval()

@@ -16,7 +16,7 @@ from tripleshot.datasets.episodes import EpisodeSampler
 from tripleshot.datasets.held_back import without_held_back
 from tripleshot.graph.hidden_edges import HiddenEdges
 from tripleshot.methods.losses import exact_token_loss, ranking_loss, sampled_token_loss
-from tripleshot.methods.rscl.contexts import ContextBatch
+from tripleshot.methods.rscl.contexts import ContextBatch, ContextExtractor
 from tripleshot.methods.rscl.network import RSCL
 from tripleshot.methods.rscl.reader import ContextReader, EpisodeScores
 from tripleshot.methods.rscl.settings import MaskingShares
@@ -199,6 +199,11 @@ class RSCLTraining:
         seen = without_held_back(dataset, settings.held_back) if settings.held_back else dataset
         self.extractor = reader.extractor.on(seen.graph) if settings.held_back else reader.extractor
         self.triples = PretrainingTriples(seen, self.extractor.tokens, settings.pretraining_task_share)
+        self.all_triples = (
+            PretrainingTriples(dataset, self.extractor.tokens, settings.pretraining_task_share)
+            if settings.held_back
+            else self.triples
+        )
         self.sampler = EpisodeSampler(
             dataset,
             shots,
@@ -207,14 +212,16 @@ class RSCLTraining:
             settings.regime,
             settings.background_share,
             held_back=settings.held_back,
+            held_back_episodes=settings.held_back_episodes,
         )
 
     def stages(self) -> list[Stage]:
         """Return masked contexts, where they can teach something, and then episodes.
 
-        The weights between the two are kept: other runs can start from them.
+        Between the two the encoder that is kept beside the network may go on with masked contexts of all triples. The
+        weights before the episodes are kept: other runs can start from them.
         """
-        settings = self.settings
+        settings, module = self.settings, self.reader.module
         pretraining = Stage(
             "pre-training",
             self._pretraining_losses,
@@ -223,6 +230,18 @@ class RSCLTraining:
             "linear",
             settings.warmup,
             keep_as=PRETRAINED,
+            finish=module.remember,
+        )
+        can_pretrain = settings.use_global and len(self.triples) > 0
+        pretrains = can_pretrain and settings.pretraining_steps > 0 and not settings.pretrained
+        remembers = can_pretrain and settings.remembering_steps > 0
+        kept_beside = () if module.pretrained is None else tuple(module.pretrained.parameters())
+        remembering = replace(
+            pretraining,
+            name="remembering",
+            losses=self._remembering_losses,
+            steps=settings.remembering_steps,
+            finish=None,
         )
         episodes = Stage(
             "episodes",
@@ -232,25 +251,39 @@ class RSCLTraining:
             settings.schedule,
             settings.warmup,
             validates=bool(self.dataset.valid),
-            begin=self.reader.module.remember,
-            frozen=(self.reader.module.elements.weight,) if settings.frozen_elements else (),
+            frozen=(*kept_beside, *((module.elements.weight,) if settings.frozen_elements else ())),
         )
-        can_pretrain = settings.use_global and len(self.triples) > 0
-        wants_to = settings.pretraining_steps > 0 and not settings.pretrained
-        return [pretraining, episodes] if can_pretrain and wants_to else [episodes]
+        if remembers:
+            module.requires_grad_(True)
+        stages = ((pretraining, pretrains), (remembering, remembers), (episodes, True))
+        return [stage for stage, is_wanted in stages if is_wanted]
 
     def _pretraining_losses(self, step: int, rng: np.random.Generator) -> Losses:
-        """Mask contexts of triples; the triple itself is kept out of its context, on both sides.
+        """Mask contexts of triples, neither of which nor of whose contexts are held back for the episodes."""
+        return self._masked_context_losses(self.reader.module, self.extractor, self.triples, step, rng)
 
-        Neither triples nor contexts are those that are held back for the episodes.
-        """
-        extractor, device = self.extractor, self.reader.device
-        self.reader.module.dropout.begin(step)
-        drawn = self.triples.draw(self.settings.pretraining_batch_size, rng)
+    def _remembering_losses(self, step: int, rng: np.random.Generator) -> Losses:
+        """Mask contexts of all triples for the encoder that is kept beside the network."""
+        pretrained, extractor = self.reader.module.pretrained, self.reader.extractor
+        assert pretrained is not None
+        return self._masked_context_losses(pretrained, extractor, self.all_triples, step, rng)
+
+    def _masked_context_losses(
+        self,
+        module: RSCL,
+        extractor: ContextExtractor,
+        triples: PretrainingTriples,
+        step: int,
+        rng: np.random.Generator,
+    ) -> Losses:
+        """Mask contexts of triples; the triple itself is kept out of its context, on both sides."""
+        device = self.reader.device
+        module.dropout.begin(step)
+        drawn = triples.draw(self.settings.pretraining_batch_size, rng)
         hidden = HiddenEdges(drawn.relations, drawn.tails)
         contexts = extractor.extract(drawn.heads, drawn.tails, drawn.relation_tokens, rng, hidden)
         relations = torch.from_numpy(drawn.relation_tokens).to(device)
-        return {"masking": self._masking_loss(ContextBatch.of(contexts, extractor, device), relations)}
+        return {"masking": self._masking_loss(module, ContextBatch.of(contexts, extractor, device), relations)}
 
     def _episode_losses(self, step: int, rng: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
@@ -265,9 +298,10 @@ class RSCLTraining:
     def _episode_masking(self, read: EpisodeScores) -> Losses:
         if not self.settings.masking_weight or read.true_contexts is None or read.relation_tokens is None:
             return {}
-        return {"masking": self.settings.masking_weight * self._masking_loss(read.true_contexts, read.relation_tokens)}
+        masking = self._masking_loss(self.reader.module, read.true_contexts, read.relation_tokens)
+        return {"masking": self.settings.masking_weight * masking}
 
-    def _masking_loss(self, batch: ContextBatch, relations: Tensor) -> Tensor:
+    def _masking_loss(self, module: RSCL, batch: ContextBatch, relations: Tensor) -> Tensor:
         tokens = self.reader.extractor.tokens
         masked = mask(batch, tokens, relations, self.settings.masking_shares)
-        return masking_loss(self.reader.module, masked, tokens, self.settings.num_sampled)
+        return masking_loss(module, masked, tokens, self.settings.num_sampled)

@@ -113,6 +113,14 @@ class RSCLSettings(TrainingSettings):
         "share of all triples that pre-training does not see and that alone are asked about in episodes, as those of a "
         "new relation are; the paper shows all of them",
     )
+    held_back_episodes: float = share(
+        1.0, "how often an episode asks about what was held back alone; the others ask about all triples"
+    )
+    remembering_steps: int = setting(
+        0,
+        "steps that a second encoder goes on with pre-training, from where the first is, about all triples, those held "
+        "back as well; masked_score asks this one what it expects. 0 makes no second one; not in the paper",
+    )
     pretraining_batch_size: int = count(256, "contexts per step of pre-training")
     pretraining_rate: float = setting(1e-3, "learning rate of pre-training")
     frozen_elements: bool = setting(
@@ -131,6 +139,11 @@ class RSCLSettings(TrainingSettings):
     patience: int = 10
 
     @property
+    def keeps_pretrained(self) -> bool:
+        """Whether an encoder that was pre-trained is kept beside the one that learns from episodes."""
+        return self.masked_score or bool(self.remembering_steps)
+
+    @property
     def masking_shares(self) -> MaskingShares:
         """How often relation and ends are asked for in masked contexts."""
         return MaskingShares(self.masked_relation_share, self.masked_end_share, self.hidden_neighbors_share)
@@ -141,6 +154,8 @@ class RSCLSettings(TrainingSettings):
             raise InputError("without both encoders nothing is left of RSCL")
         if self.masked_score and not (self.use_global and (self.pretraining_steps or self.pretrained)):
             raise InputError("masked_score needs an encoder that was pre-trained: use_global, and pretraining_steps")
+        if self.remembering_steps and not (self.use_global and (self.pretraining_steps or self.pretrained)):
+            raise InputError("remembering_steps go on with a pre-training: use_global, and pretraining_steps")
         if self.frozen_elements and not (self.use_global and (self.pretraining_steps or self.pretrained)):
             raise InputError(
                 "frozen_elements needs embeddings that were pre-trained: use_global, and pretraining_steps"
