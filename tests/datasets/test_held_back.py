@@ -72,6 +72,16 @@ def test_episodes_ask_about_what_is_held_back_alone(dataset, regime):
     assert len(names) == len(sampler.pool.names)
 
 
+def test_a_share_of_the_episodes_can_ask_about_what_was_held_back_and_the_others_about_all(dataset):
+    missing = triples_of(dataset) - triples_of(without_held_back(dataset, SHARE))
+    sampler = EpisodeSampler(dataset, 3, num_queries=8, held_back=SHARE, held_back_episodes=0.5)
+    rng, about_held_back = np.random.default_rng(0), []
+    for _ in range(200):
+        queries = sampler.draw(rng).queries.tolist()
+        about_held_back.append(any({(h, name, t) for h, t in queries} <= missing for name in sampler.pool.names))
+    assert 0.35 < np.mean(about_held_back) < 0.65
+
+
 def test_a_relation_of_which_nothing_was_held_back_is_asked_about_all_the_same():
     graph = make_graph([("a", "r", "b"), ("b", "r", "c")])
     task = Task.of("t", np.array([[0, 1], [1, 2], [2, 0]]))

@@ -13,9 +13,10 @@ from tripleshot.methods.rscl import masked_score
 from tripleshot.methods.rscl.contexts import ContextExtractor
 from tripleshot.methods.rscl.masked_score import MaskedScore, MaskingHead, masked_contexts
 from tripleshot.methods.rscl.method import RSCLMethod
+from tripleshot.methods.rscl.pretraining import RSCLTraining
 from tripleshot.methods.rscl.settings import tiny as preset
 from tripleshot.methods.rscl.tokens import MASK, PAD, RELATION
-from tripleshot.methods.trainable import PRETRAINED
+from tripleshot.methods.trainable import PRETRAINED, TrainedWeights
 from tripleshot.training.fit import fit
 from tripleshot.training.runs import load_trained_weights, save_names
 
@@ -245,6 +246,81 @@ def test_a_run_that_starts_from_a_pre_training_keeps_it(tiny, trained):
     between = load_file(folder / PRETRAINED)
     kept = head_of(later).module.state_dict()
     assert all(torch.equal(value, between[name]) for name, value in kept.items())
+
+
+@pytest.fixture(scope="module")
+def remembering(tiny, tmp_path_factory):
+    """A method whose second encoder went on with pre-training about all triples, and its folder."""
+    settings = replace(SETTINGS, masked_score=False, held_back=0.4, remembering_steps=10, validate_every=20)
+    method, folder = RSCLMethod(settings), tmp_path_factory.mktemp("remembering")
+    fit(method, tiny, 3, folder)
+    save_names(tiny.graph, folder)
+    return method, folder
+
+
+def encoders_of(folder, name=PRETRAINED):
+    state = load_file(folder / name)
+    second = {key.removeprefix("pretrained."): value for key, value in state.items() if key.startswith("pretrained.")}
+    return {key: state[key] for key in second}, second
+
+
+def test_the_second_encoder_goes_on_from_the_first_which_stays(remembering, tiny, tmp_path):
+    method, folder = remembering
+    first, second = encoders_of(folder)
+    fit(RSCLMethod(replace(method.settings, remembering_steps=0)), tiny, 3, tmp_path)
+    alone = load_file(tmp_path / PRETRAINED)
+    assert all(torch.equal(value, alone[name]) for name, value in first.items())
+    assert all(not torch.equal(value, first[name]) for name, value in second.items())
+    kept = method.module.pretrained.state_dict()
+    assert all(torch.equal(value, second[name]) for name, value in kept.items())
+
+
+def test_the_second_encoder_is_asked_about_all_triples_with_all_edges_in_their_contexts(tiny):
+    method = RSCLMethod(replace(SETTINGS, held_back=0.4, remembering_steps=10))
+    method.prepare(tiny, 3)
+    training = RSCLTraining(method.reader, tiny, 3)
+    assert len(training.triples) < len(training.all_triples) == tiny.graph.num_triples + len(training.all_triples.pairs)
+    assert method.extractor.graph.num_triples == tiny.graph.num_triples
+
+
+def test_what_a_run_without_masked_score_remembers_can_be_asked_for_later(remembering, tiny):
+    method, folder = remembering
+    first, second = (weights["elements.weight"][-tiny.graph.num_entities :] for weights in encoders_of(folder))
+
+    def expects_by_second(later):
+        return torch.equal(head_of(later).module.elements.weight[-tiny.graph.num_entities :], second)
+
+    weights, start = load_trained_weights(folder), load_trained_weights(folder, PRETRAINED)
+    asked = RSCLMethod(replace(method.settings, masked_score=True))
+    asked.restore(tiny, weights)
+    assert expects_by_second(asked)
+    plain = RSCLMethod(replace(method.settings, remembering_steps=0, pretrained=str(folder), steps=0))
+    fit(plain, tiny, 3)
+    assert torch.equal(plain.module.elements.weight[-tiny.graph.num_entities :], first)
+    later = RSCLMethod(replace(plain.settings, masked_score=True))
+    later.restore(tiny, replace(TrainedWeights.of(plain.state(), weights.names, "later"), pretrained=start))
+    assert expects_by_second(later)
+    trained_later = RSCLMethod(replace(plain.settings, masked_score=True))
+    fit(trained_later, tiny, 3)
+    assert expects_by_second(trained_later)
+
+
+def test_a_run_that_remembers_ends_the_same_when_it_is_resumed(tiny, tmp_path):
+    settings = replace(SETTINGS, held_back=0.4, remembering_steps=10, checkpoint_every=5)
+
+    def cut_power(update):
+        if (update.stage, update.step) == ("remembering", 7):
+            raise RuntimeError("power cut")
+
+    whole, resumed = RSCLMethod(settings), RSCLMethod(settings)
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "broken").mkdir()
+    fit(whole, tiny, 3, tmp_path / "whole")
+    with pytest.raises(RuntimeError, match="power cut"):
+        fit(RSCLMethod(settings), tiny, 3, tmp_path / "broken", callback=cut_power)
+    fit(resumed, tiny, 3, tmp_path / "broken", resume=True)
+    again = resumed.state()
+    assert all(torch.equal(value, again[name]) for name, value in whole.state().items())
 
 
 def test_a_run_that_is_loaded_scores_like_the_one_that_was_saved(tiny, trained):
