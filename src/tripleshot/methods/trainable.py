@@ -6,7 +6,7 @@ Methods know no trainer and no folder. `training.fit` runs their stages; `traini
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -101,12 +101,14 @@ class TrainedWeights:
         names: None for a run that keeps none.
         source: where they come from, for messages.
         pretrained: what the run had learned before its last stage, if that is still there.
+        settings: of the run, where they are known.
     """
 
     read: Callable[[Framework], Mapping[str, Any]]
     names: TrainedNames | None
     source: str
     pretrained: "TrainedWeights | None" = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, values: "Mapping[str, npt.NDArray | Tensor]", names: TrainedNames | None, source: str) -> Self:

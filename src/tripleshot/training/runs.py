@@ -172,9 +172,12 @@ def load_start(kind: StartKind, start: str, dataset: FewShotDataset) -> Vectors 
         case "network":
             return load_trained_weights(UNIVERSAL if start == UNIVERSAL_NAME else folder)
         case "pre-training":
+            settings: Mapping[str, Any] = {}
             if (folder / CONFIG).exists():
-                require_same_data(load_config(folder), dataset)
-            return load_trained_weights(folder, PRETRAINED)
+                config = load_config(folder)
+                require_same_data(config, dataset)
+                settings = config.settings
+            return replace(load_trained_weights(folder, PRETRAINED), settings=settings)
 
 
 def _load_vectors(folder: Path, dataset: FewShotDataset) -> Vectors:

@@ -144,6 +144,18 @@ def test_a_pre_training_on_other_tasks_is_refused(tiny, folder):
         fit(RSCLMethod(replace(QUICK, pretrained=str(folder))), held_out, 3)
 
 
+@pytest.mark.parametrize(("held_back", "is_refused"), [(0.3, True), (0.2, False), (0.1, False), (0.0, False)])
+def test_a_pre_training_that_has_seen_what_episodes_are_to_ask_about_is_refused(tiny, folder, held_back, is_refused):
+    save_names(tiny.graph, folder)
+    save_config(RunConfig("rscl", {"held_back": 0.2}, 3, "tiny", "tiny", tiny.content_hash, "", None), folder)
+    later = RSCLMethod(replace(QUICK, pretrained=str(folder), held_back=held_back, steps=0))
+    if not is_refused:
+        fit(later, tiny, 3)
+        return
+    with pytest.raises(InputError, match=r"held back 0\.2 of all triples.*held_back must be 0\.2 or less"):
+        fit(later, tiny, 3)
+
+
 def test_a_pre_training_on_other_names_is_refused(tiny, folder):
     save_names(tiny.graph.without_relations([0]), folder)
     with pytest.raises(InputError, match="was not trained on the entities and relations"):

@@ -80,10 +80,17 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
         """Take the weights that another run had when its pre-training was over; roles have no part in it.
 
         A run that sees the train tasks as edges can start from one that did not. The encoder that is kept beside the
-        network is the other run's second one, if that has one.
+        network is the other run's second one, if that has one. What one share holds back is part of what a larger one
+        does.
         """
         if not isinstance(start, TrainedWeights) or start.names is None or not start.names.begins(self.graph):
             raise InputError(f"{start.source}: was not trained on the entities and relations of {self.dataset.name}")
+        held_back = start.settings.get("held_back", 0.0)
+        if start.settings and self.settings.held_back > held_back:
+            raise InputError(
+                f"{start.source}: its pre-training held back {held_back:g} of all triples, and has seen some of the "
+                f"{self.settings.held_back:g} that episodes are to ask about: held_back must be {held_back:g} or less"
+            )
         module = self.module
         roles, module.roles = module.roles, None
         pretrained, module.pretrained = module.pretrained, None
