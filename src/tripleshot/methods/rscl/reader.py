@@ -133,6 +133,11 @@ class ContextReader(Generic[Network]):
         shown_tokens = own_tokens[owners] if self.settings.relation_token == "own" else RELATION
         hidden = HiddenEdges.join([episode.hidden for episode in episodes], owners)
         contexts = self.extractor.extract(heads, tails, shown_tokens, rng, hidden)
+        if self.settings.swapped_heads:
+            swapped = self._swap_heads(queries[..., 0], rng)
+            repeated = np.broadcast_to(swapped[:, :, None], negatives.shape)
+            shown_heads = np.concatenate([support[..., 0].ravel(), swapped.ravel(), repeated.ravel()])
+            contexts.tokens[:, 2 * self.extractor.max_neighbors] = self.extractor.tokens.entities(shown_heads)
         batch = ContextBatch.of(contexts, self.extractor, self.device)
         if self.settings.relation_token == "difference":
             batch = replace(batch, relation=self._difference(support)[torch.from_numpy(owners).to(self.device)])
@@ -144,6 +149,11 @@ class ContextReader(Generic[Network]):
         scores = torch.cat([positive[..., None], negative.unflatten(1, (-1, negatives.shape[2]))], -1)
         own = torch.from_numpy(own_tokens[owners[:num_true]]).to(self.device)
         return EpisodeScores(scores, batch.first(num_true), own)
+
+    def _swap_heads(self, heads: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """Return heads of shape (relations, B), some of them those of other queries of the same relation."""
+        others = np.roll(heads, int(rng.integers(1, max(heads.shape[1], 2))), axis=1)
+        return np.where(rng.random(heads.shape) < self.settings.swapped_heads, others, heads)
 
     def keep_hardest(self, episodes: list[Episode], count: int, rng: np.random.Generator) -> list[Episode]:
         """Return episodes with the wrong answers that score highest now, `count` for each query.

@@ -89,6 +89,12 @@ class RSCLSettings(TrainingSettings):
         "how many wrong answers are drawn for each that is learned from, which is the one that scores highest (hard "
         "negative mining); the paper draws one",
     )
+    swapped_heads: float = share(
+        0.0,
+        "share of the queries of an episode that show the token of another query's head, beside the neighbors of their "
+        "own: what is known of a pair by heart says nothing about them, and what is like the examples has to; the "
+        "paper shows every head",
+    )
     margin: float = setting(5.0, "gamma of the ranking loss")
     masking_weight: float = setting(
         1.0, "weight of the masked-token loss of the true triples beside the ranking loss; 0 leaves it out"
