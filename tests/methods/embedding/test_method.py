@@ -62,6 +62,7 @@ def test_scores_are_those_of_the_relation_that_was_trained_with_the_examples(tin
         {"optimizer": "adam", "learning_rate": 0.01},
         {"filtered": True, "bernoulli": False},
         {"norm": 2, "clip": 1.0},
+        {"loss": "softmax", "num_negatives": 1, "shared_negatives": 8},
     ],
     ids=str,
 )

@@ -112,7 +112,8 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
         vectors = self.module.entity_vectors(torch.from_numpy(batch.entities).to(self.device))
         rows = torch.from_numpy(batch.relations).to(self.device)
         relations = Relations(self.module.tables(), rows)
-        scores = self.module.score(vectors, relations, torch.from_numpy(batch.backwards).to(self.device))
+        shared = self._shared_vectors(rng)
+        scores = self.module.score(vectors, relations, torch.from_numpy(batch.backwards).to(self.device), shared)
         losses: Losses = {settings.loss: corruption_loss(scores, settings.loss, settings.margin)}
         if settings.regularization:
             used = rows.unique()
@@ -120,6 +121,13 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
             squares = torch.stack([part.square().mean() for part in parts])
             losses["regularization"] = settings.regularization * squares.sum()
         return losses
+
+    def _shared_vectors(self, rng: np.random.Generator) -> Tensor | None:
+        """Draw the wrong entities that all triples of a step share, if there are any."""
+        if not self.settings.shared_negatives:
+            return None
+        drawn = rng.integers(self._num_entities, size=self.settings.shared_negatives)
+        return self.module.entity_vectors(torch.from_numpy(drawn).to(self.device))
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by the vectors of head, relation and tail, a bounded number at a time."""
