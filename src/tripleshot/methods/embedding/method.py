@@ -16,6 +16,7 @@ from torch import Tensor
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.held_back import train_without_held_back
 from tripleshot.datasets.negatives import CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -59,7 +60,9 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Make untrained vectors for a dataset's names and its tasks, those of valid and test included."""
         self.graph, self._validates = dataset.graph, bool(dataset.valid)
-        self.prepare_triples(collect_triples(dataset, shots), dataset.graph.num_entities)
+        held_back = self.settings.held_back
+        seen = train_without_held_back(dataset, held_back) if held_back else dataset
+        self.prepare_triples(collect_triples(seen, shots), dataset.graph.num_entities)
 
     def prepare_triples(self, triples: TrainingTriples, num_entities: int) -> None:
         """Make untrained vectors for triples that are given as they are."""

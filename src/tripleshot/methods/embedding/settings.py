@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tripleshot.methods.losses import CorruptionLoss
-from tripleshot.methods.settings import OptimizerKind, TrainingSettings, count, setting
+from tripleshot.methods.settings import OptimizerKind, TrainingSettings, count, setting, share
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class EmbeddingSettings(TrainingSettings):
     )
     bernoulli: bool = setting(True, "replace the head more often where a head has many tails; else half of the time")
     filtered: bool = setting(False, "draw wrong triples that are known to be true again")
+    held_back: float = share(
+        0.0, "share of the train tasks' triples that training does not see, for a few-shot method to be asked about"
+    )
     fitting_steps: int = setting(
         50, "steps in which a relation that training has not seen is fitted to its examples; 0 keeps the closed form"
     )
@@ -57,7 +60,7 @@ DEFAULTS = {
 NELL_ONE = {"loss": "softmax", "num_negatives": 1, "shared_negatives": 1000, "validate_every": 10_000}
 TUNED: dict[str, dict[str, Any]] = {
     "transe": {**NELL_ONE, "shared_negatives": 256, "steps": 20_000, "validate_every": 20_000},
-    "distmult": {**NELL_ONE, "regularization": 2.0, "steps": 40_000},
+    "distmult": {**NELL_ONE, "regularization": 2.0, "steps": 20_000},
     "rescal": {**NELL_ONE, "regularization": 2.0, "batch_size": 512, "steps": 20_000},
     "complex": {**NELL_ONE, "regularization": 2.0, "steps": 20_000},
 }
