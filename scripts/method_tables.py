@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tripleshot.evaluation.results import read_results
+from tripleshot.evaluation.results import read_json_lines, read_results
 from tripleshot.experiments.comparison_table import format_metric, label_of, training_seconds
 from tripleshot.experiments.published import METRICS, all_published
 from tripleshot.methods import METHODS
@@ -15,6 +15,7 @@ from tripleshot.methods.settings import HELP, TrainingSettings, described_fields
 RESULTS = Path(__file__).parents[1] / "results"
 DATASET = "nell-one"
 DEFAULT, AS_PUBLISHED, TUNED = "fast", "paper", "nell-one"
+TRIES = "baseline-tries.jsonl"
 SAID_OTHERWISE = {("evidence-net", "pretrained")}
 """Settings that are no flag of `train`: `--from` says what `evidence-net` starts from."""
 
@@ -109,6 +110,19 @@ def tuned_table() -> str:
     return "\n".join(lines)
 
 
+def tries_table(method: str) -> str:
+    """Return what was tried of a method before its preset for NELL-One was chosen, in the order of the trials."""
+    columns = ("settings", "seconds", "steps", "valid tasks", "held-out train tasks")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for one in read_json_lines(RESULTS / DATASET / TRIES):
+        if one["method"] == method:
+            changed = ", ".join(f"`{name}={value}`" for name, value in one["settings"].items()) or "the default"
+            sampled = f", among {one['candidates']} candidates" if "candidates" in one else ""
+            found = (format_metric(one[split]["mrr"]) for split in ("valid", "test"))
+            lines.append(f"| {changed}{sampled} | {one['seconds']:.0f} | {one['steps']:,} | {' | '.join(found)} |")
+    return "\n".join(lines)
+
+
 def _row(name: str, shots: int, training: str, metrics: Any) -> str:  # noqa: ANN401 (a mapping of a result or a row)
     values = " | ".join(format_metric(metrics[metric]) if metric in metrics else "" for metric in METRICS)
     return f"| {name} | {shots} | {training} | {values} |"
@@ -116,5 +130,7 @@ def _row(name: str, shots: int, training: str, metrics: Any) -> str:  # noqa: AN
 
 def method_tables() -> dict[str, Callable[[], str]]:
     """Return the tables of all methods by name: settings of those that learn, and results of those that have any."""
+    tries = {one["method"] for one in read_json_lines(RESULTS / DATASET / TRIES)}
+    tried = {f"tries-{name}": partial(tries_table, name) for name in METHODS if name in tries}
     learned = {f"settings-{name}": partial(settings_table, name) for name, entry in METHODS.items() if entry.learns}
-    return learned | {f"results-{name}": partial(results_table, name) for name in METHODS if own_results(name)}
+    return learned | tried | {f"results-{name}": partial(results_table, name) for name in METHODS if own_results(name)}
