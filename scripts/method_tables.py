@@ -118,7 +118,7 @@ def tries_table(method: str) -> str:
         if one["method"] == method:
             changed = ", ".join(f"`{name}={value}`" for name, value in one["settings"].items()) or "the default"
             sampled = f", among {one['candidates']} candidates" if "candidates" in one else ""
-            found = (format_metric(one[split]["mrr"]) for split in ("valid", "test"))
+            found = (format_metric(one[split]["mrr"]) if split in one else "" for split in ("valid", "test"))
             lines.append(f"| {changed}{sampled} | {one['seconds']:.0f} | {one['steps']:,} | {' | '.join(found)} |")
     return "\n".join(lines)
 
