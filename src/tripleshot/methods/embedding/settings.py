@@ -60,8 +60,8 @@ DEFAULTS = {
 NELL_ONE = {"loss": "softmax", "num_negatives": 1, "shared_negatives": 1000, "validate_every": 10_000}
 TUNED: dict[str, dict[str, Any]] = {
     "transe": {**NELL_ONE, "shared_negatives": 256, "steps": 20_000, "validate_every": 20_000},
-    "distmult": {**NELL_ONE, "regularization": 2.0, "steps": 20_000},
-    "rescal": {**NELL_ONE, "regularization": 3.0, "batch_size": 512, "steps": 5000, "validate_every": 2500},
+    "distmult": {**NELL_ONE, "regularization": 3.0, "steps": 10_000, "validate_every": 5000},
+    "rescal": {**NELL_ONE, "regularization": 3.0, "batch_size": 512, "steps": 4000, "validate_every": 2000},
 }
 """What was chosen for NELL-One on its valid tasks and on train tasks that were held out."""
 
