@@ -114,7 +114,7 @@ def tries_table(method: str) -> str:
     """Return what was tried of a method before its preset for NELL-One was chosen, in the order of the trials."""
     columns = ("settings", "seconds", "steps", "valid tasks", "held-out train tasks")
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for one in read_json_lines(RESULTS / DATASET / TRIES):
+    for one in read_json_lines(RESULTS / TRIES):
         if one["method"] == method:
             changed = ", ".join(f"`{name}={value}`" for name, value in one["settings"].items()) or "the default"
             sampled = f", among {one['candidates']} candidates" if "candidates" in one else ""
@@ -130,7 +130,7 @@ def _row(name: str, shots: int, training: str, metrics: Any) -> str:  # noqa: AN
 
 def method_tables() -> dict[str, Callable[[], str]]:
     """Return the tables of all methods by name: settings of those that learn, and results of those that have any."""
-    tries = {one["method"] for one in read_json_lines(RESULTS / DATASET / TRIES)}
+    tries = {one["method"] for one in read_json_lines(RESULTS / TRIES)}
     tried = {f"tries-{name}": partial(tries_table, name) for name in METHODS if name in tries}
     learned = {f"settings-{name}": partial(settings_table, name) for name, entry in METHODS.items() if entry.learns}
     return learned | tried | {f"results-{name}": partial(results_table, name) for name in METHODS if own_results(name)}
