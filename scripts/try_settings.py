@@ -11,7 +11,7 @@ adds a line to a file.
 
 import time
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from cyclopts import App
 from rich.console import Console
 
 from tripleshot import load_dataset
-from tripleshot.datasets.dataset import FewShotDataset, Task
+from tripleshot.datasets.dataset import FewShotDataset, Split, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import commit, read_json_lines, write_json_lines
 from tripleshot.methods import find_method
@@ -30,13 +30,13 @@ from tripleshot.methods.trainable import TrainableMethod
 from tripleshot.training.optimization import learning_rate, make_optimizers
 from tripleshot.training.runs import load_start
 
-SPLITS = {"valid": 60, "test": 40}  # queries of each relation at most
+SPLITS: dict[Split, int] = {"valid": 60, "test": 40}  # queries of each relation at most
 app = App(help=__doc__)
 
 
 @app.default
 def main(
-    data: Path, out: Path, *, method: str, settings: tuple[str, ...] = (), seconds: float = 90.0, shots: int = 5
+    data: Path, out: Path, *, method: str, settings: tuple[str, ...] = (), seconds: int = 90, shots: int = 5
 ) -> None:
     """Train, measure and tell.
 
@@ -77,12 +77,14 @@ def main(
 
 def with_changes(settings: TrainingSettings, changed: dict[str, str]) -> TrainingSettings:
     """Return settings with some given as text."""
-    kinds = {field.name: type(getattr(settings, field.name)) for field in fields(settings)}
-    return replace(settings, **{name: value == "true" if kinds[name] is bool else kinds[name](value)
-                                for name, value in changed.items()})  # fmt: skip
+    values: dict[str, Any] = {}
+    for name, text in changed.items():
+        kind = type(getattr(settings, name))
+        values[name] = text == "true" if kind is bool else kind(text)
+    return replace(settings, **values)
 
 
-def train(method: TrainableMethod[Any, Any], settings: TrainingSettings, seconds: float) -> int:
+def train(method: TrainableMethod[Any, Any], settings: TrainingSettings, seconds: int) -> int:
     """Go through the only stage in so many seconds, and return the number of steps."""
     (stage,) = method.stages()
     optimizers = make_optimizers(method.module, stage.optimizer, stage.learning_rate)
