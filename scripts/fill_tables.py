@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmark_tables import BENCHMARK_TABLES
 from command_reference import command_reference
-from method_tables import method_tables
+from method_tables import method_tables, tuned_table
 from rscl_tables import held_back_table, masked_relations_table, masked_score_table
 from tripleshot.evaluation.results import Result, read_json_lines, read_results
 from tripleshot.experiments.comparison_table import (
@@ -256,6 +256,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "contexts": contexts_table,
     "held-back": held_back_table,
     "masked-score": masked_score_table,
+    "tuned": tuned_table,
     "masked-relations": masked_relations_table,
     "encoders": encoders_table,
     "ablation": ablation_table,

@@ -50,7 +50,7 @@ def test_no_page_was_left_half_merged(page):
 
 def test_results_are_few_and_small_files_that_the_readme_beside_them_explains():
     files = [path for path in RESULTS.rglob("*") if path.is_file() and path.suffix in (".json", ".jsonl")]
-    assert len(files) <= 25
+    assert len(files) <= 27
     assert sum(path.stat().st_size for path in files) < 1_600_000
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
     for path in files:

@@ -4,7 +4,7 @@ import pytest
 from graphs import make_graph
 from tripleshot.datasets.dataset import FewShotDataset, Task
 from tripleshot.datasets.episodes import EpisodeSampler
-from tripleshot.datasets.held_back import is_held_back, without_held_back
+from tripleshot.datasets.held_back import is_held_back, train_without_held_back, without_held_back
 
 SHARE = 0.3
 
@@ -54,6 +54,13 @@ def test_graph_and_train_tasks_lack_what_is_held_back_and_nothing_else(dataset):
     assert triples_of(kept) < triples_of(dataset)
     assert kept.graph.num_entities == dataset.graph.num_entities
     assert kept.graph.relations is dataset.graph.relations
+
+
+def test_train_tasks_can_lack_what_is_held_back_while_the_graph_keeps_it(dataset):
+    kept, of_both = train_without_held_back(dataset, SHARE), without_held_back(dataset, SHARE)
+    assert kept.graph is dataset.graph
+    for task, expected in zip(kept.train, of_both.train, strict=True):
+        np.testing.assert_array_equal(task.pairs, expected.pairs)
 
 
 @pytest.mark.parametrize("regime", ["pre-train", "in-train"])

@@ -3,13 +3,25 @@ import math
 import pytest
 import torch
 
-from tripleshot.methods.losses import exact_token_loss, listwise_loss, ranking_loss, sampled_token_loss
+from tripleshot.methods.losses import (
+    corruption_loss,
+    exact_token_loss,
+    listwise_loss,
+    ranking_loss,
+    sampled_token_loss,
+)
 
 
 def test_the_ranking_loss_is_the_papers():
     """max(0, 5 + S- - S+): 5 + 1 - 3 = 3, and 0 where the margin is kept."""
     loss = ranking_loss(torch.tensor([3.0, 9.0]), torch.tensor([1.0, 2.0]), margin=5.0)
     assert loss.item() == pytest.approx((3 + 0) / 2)
+
+
+def test_the_softmax_of_a_triple_among_wrong_ones_is_the_cross_entropy():
+    scores = torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 5.0]])
+    expected = torch.nn.functional.cross_entropy(scores, torch.zeros(2, dtype=torch.int64))
+    torch.testing.assert_close(corruption_loss(scores, "softmax", 0.0), expected)
 
 
 def test_the_exact_loss_is_minus_the_log_of_the_softmax():

@@ -45,8 +45,12 @@ def without_held_back(dataset: FewShotDataset, share: float) -> FewShotDataset:
     graph = dataset.graph
     names = graph.relations.names.to_pylist()
     kept = ~is_held_back(names, graph.head_ids, graph.relation_ids, graph.tail_ids, share)
-    train = tuple(_without(task, share) for task in dataset.train)
-    return replace(dataset, graph=graph.with_triples_at(kept), train=train)
+    return replace(train_without_held_back(dataset, share), graph=graph.with_triples_at(kept))
+
+
+def train_without_held_back(dataset: FewShotDataset, share: float) -> FewShotDataset:
+    """Return a dataset whose train tasks lack the triples that are held back; its graph keeps them all."""
+    return replace(dataset, train=tuple(_without(task, share) for task in dataset.train))
 
 
 def _without(task: Task, share: float) -> Task:

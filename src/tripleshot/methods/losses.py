@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-CorruptionLoss = Literal["margin", "softplus"]
+CorruptionLoss = Literal["margin", "softplus", "softmax"]
 
 
 def ranking_loss(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
@@ -30,9 +30,12 @@ def corruption_loss(scores: Tensor, kind: CorruptionLoss, margin: float) -> Tens
 
     Args:
         scores: shape (b, 1 + n), the true triple first.
-        kind: `margin` is the ranking loss; `softplus` the log loss of each, true and wrong ones weighing the same.
+        kind: `margin` is the ranking loss; `softplus` the log loss of each, true and wrong ones weighing the same;
+            `softmax` the log loss of the true triple among all, in which the wrong ones that score high weigh most.
         margin: of the ranking loss.
     """
+    if kind == "softmax":
+        return (scores.logsumexp(1) - scores[:, 0]).mean()
     positive, negative = scores.split([1, scores.shape[1] - 1], 1)
     if kind == "margin":
         return ranking_loss(positive, negative, margin)

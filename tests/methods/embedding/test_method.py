@@ -7,6 +7,7 @@ import torch
 
 from learning_checks import cut_power_at, question
 from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.held_back import train_without_held_back
 from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods import find_method
@@ -62,12 +63,22 @@ def test_scores_are_those_of_the_relation_that_was_trained_with_the_examples(tin
         {"optimizer": "adam", "learning_rate": 0.01},
         {"filtered": True, "bernoulli": False},
         {"norm": 2, "clip": 1.0},
+        {"loss": "softmax", "num_negatives": 1, "shared_negatives": 8},
     ],
     ids=str,
 )
 def test_every_variant_trains(tiny, change):
     scores = fitted(tiny, "transh", replace(QUICK, **change)).score(*question(tiny))
     assert np.isfinite(scores).all()
+
+
+def test_what_is_held_back_is_not_learned_from_and_the_background_is(tiny):
+    method, everything = make("transe", replace(QUICK, held_back=0.5)), make("transe", QUICK)
+    method.prepare(tiny, 3)
+    everything.prepare(tiny, 3)
+    seen, there = (len(one.stages()[0].losses.args[0].triples.heads) for one in (method, everything))
+    kept, all_pairs = (sum(len(task.pairs) for task in one.train) for one in (train_without_held_back(tiny, 0.5), tiny))
+    assert there - seen == all_pairs - kept > 0
 
 
 @pytest.mark.parametrize("name", SCORINGS)

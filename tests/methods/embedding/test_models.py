@@ -91,6 +91,19 @@ def test_backwards_is_the_same_score(name):
     torch.testing.assert_close(found, scores_of(model, heads, rows, tails), atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("name", SCORINGS)
+def test_entities_that_all_rows_share_score_as_in_each_row_alone(name, norm):
+    model = make_model(name, norm)
+    heads, rows, tails = draw(model)
+    relations, backwards = Relations(model.tables(), rows), torch.arange(len(rows)) % 2 == 0
+    shared = torch.tensor([3, 1, 4])
+    repeated = torch.cat([torch.stack([heads, tails], 1), shared.expand(len(rows), -1)], 1)
+    expected = model.score(model.entity_vectors(repeated), relations, backwards)
+    own, others = model.entity_vectors(repeated[:, :2]), model.entity_vectors(shared)
+    torch.testing.assert_close(model.score(own, relations, backwards, others), expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("name", SCORINGS)
 def test_scores_are_those_of_pykeen(name):
     pytest.importorskip("pykeen", reason="PyKEEN, an oracle of these scores, is not installed")

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tripleshot.datasets.held_back import train_without_held_back
 from tripleshot.errors import InputError
 from tripleshot.methods.fewshot.gmatching import GMatchingSettings
 from tripleshot.methods.fewshot.metar import MetaRSettings
@@ -11,6 +12,18 @@ def test_an_episode_has_the_sizes_of_the_settings(tiny):
     settings = GMatchingSettings(batch_size=8, num_negatives=2)
     episode = make_episode_sampler(settings, tiny, 3).draw(np.random.default_rng(0))
     assert [part.shape for part in (episode.support, episode.queries, episode.negatives)] == [(3, 2), (8, 2), (8, 2)]
+
+
+def test_episodes_can_ask_about_what_an_embedding_run_held_back(tiny):
+    """No query is among the triples that the run has seen."""
+    share = 0.5
+    sampler = make_episode_sampler(GMatchingSettings(batch_size=8, held_back=share), tiny, 2)
+    seen = train_without_held_back(tiny, share).train
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        episode = sampler.draw(rng)
+        known = {tuple(pair) for pair in seen[episode.task].pairs.tolist()}
+        assert known.isdisjoint(map(tuple, episode.queries.tolist()))
 
 
 def test_a_batch_of_tasks_shares_the_queries_among_the_relations(tiny):

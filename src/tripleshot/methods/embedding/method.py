@@ -16,6 +16,7 @@ from torch import Tensor
 
 from tripleshot.arrays import FloatArray, IntArray
 from tripleshot.datasets.dataset import FewShotDataset
+from tripleshot.datasets.held_back import train_without_held_back
 from tripleshot.datasets.negatives import CorruptingSampler, TrainingTriples, collect_triples
 from tripleshot.errors import InputError
 from tripleshot.graph.knowledge_graph import KnowledgeGraph
@@ -59,7 +60,9 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
     def prepare(self, dataset: FewShotDataset, shots: int) -> None:
         """Make untrained vectors for a dataset's names and its tasks, those of valid and test included."""
         self.graph, self._validates = dataset.graph, bool(dataset.valid)
-        self.prepare_triples(collect_triples(dataset, shots), dataset.graph.num_entities)
+        held_back = self.settings.held_back
+        seen = train_without_held_back(dataset, held_back) if held_back else dataset
+        self.prepare_triples(collect_triples(seen, shots), dataset.graph.num_entities)
 
     def prepare_triples(self, triples: TrainingTriples, num_entities: int) -> None:
         """Make untrained vectors for triples that are given as they are."""
@@ -112,7 +115,8 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
         vectors = self.module.entity_vectors(torch.from_numpy(batch.entities).to(self.device))
         rows = torch.from_numpy(batch.relations).to(self.device)
         relations = Relations(self.module.tables(), rows)
-        scores = self.module.score(vectors, relations, torch.from_numpy(batch.backwards).to(self.device))
+        shared = self._shared_vectors(rng)
+        scores = self.module.score(vectors, relations, torch.from_numpy(batch.backwards).to(self.device), shared)
         losses: Losses = {settings.loss: corruption_loss(scores, settings.loss, settings.margin)}
         if settings.regularization:
             used = rows.unique()
@@ -120,6 +124,13 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
             squares = torch.stack([part.square().mean() for part in parts])
             losses["regularization"] = settings.regularization * squares.sum()
         return losses
+
+    def _shared_vectors(self, rng: np.random.Generator) -> Tensor | None:
+        """Draw the wrong entities that all triples of a step share, if there are any."""
+        if not self.settings.shared_negatives:
+            return None
+        drawn = rng.integers(self._num_entities, size=self.settings.shared_negatives)
+        return self.module.entity_vectors(torch.from_numpy(drawn).to(self.device))
 
     def score(self, support: IntArray, head: int, tails: IntArray) -> FloatArray:
         """Score tails by the vectors of head, relation and tail, a bounded number at a time."""

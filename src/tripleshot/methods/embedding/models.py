@@ -40,6 +40,11 @@ class Relations:
 Sees = Callable[[Tensor, Relations], Tensor]
 
 
+def same(entities: Tensor, relations: Relations) -> Tensor:
+    """Return entities as they are: every relation sees them alike."""
+    return entities
+
+
 @dataclass(frozen=True)
 class Scoring:
     """How a model scores; entities have shape (b, n, d), scores (b, n).
@@ -62,19 +67,23 @@ class Scoring:
     compare: Callable[[Tensor, Tensor, int], Tensor]
     estimate: Callable[[Tensor, Tensor], Tensor]
     inverse: Callable[[Tensor], Tensor] | None = None
-    place: Sees = lambda entities, relations: entities
+    place: Sees = same
     is_unit: bool = False
     parts: int = 1
 
 
 def distance(expected: Tensor, found: Tensor, norm: int) -> Tensor:
-    """Return -‖expected - found‖ in the L1 or L2 norm."""
+    """Return -‖expected - found‖ in the L1 or L2 norm; what has no first dimension is there for all rows."""
+    if found.dim() == 2:
+        return -torch.cdist(expected.squeeze(1), found, p=norm)
     apart = expected - found
     return -(apart.abs().sum(-1) if norm == 1 else torch.linalg.vector_norm(apart, dim=-1))
 
 
 def dot(expected: Tensor, found: Tensor, norm: int) -> Tensor:
     """Return the dot product; it has no norm to choose."""
+    if found.dim() == 2:
+        return expected.squeeze(1) @ found.T
     return torch.bmm(expected, found.transpose(1, 2)).squeeze(1)
 
 
@@ -116,7 +125,7 @@ def _translation(tables: tuple[str, ...], place: Sees) -> Scoring:
     )
 
 
-TRANSE = _translation(("vectors",), lambda entities, relations: entities)
+TRANSE = _translation(("vectors",), same)
 TRANSH = _translation(("vectors", "normals"), on_hyperplane)
 TRANSR = _translation(("vectors", "matrices"), in_relation_space)
 RESCAL = Scoring(  # h M t
@@ -143,14 +152,8 @@ COMPLEX = Scoring(  # real part of the sum of h r conj(t)
     inverse=conjugate,
     parts=2,
 )
-SCORINGS = {
-    "transe": TRANSE,
-    "transh": TRANSH,
-    "transr": TRANSR,
-    "rescal": RESCAL,
-    "distmult": DISTMULT,
-    "complex": COMPLEX,
-}
+TRANSLATIONS = {"transe": TRANSE, "transh": TRANSH, "transr": TRANSR}
+SCORINGS = {**TRANSLATIONS, "rescal": RESCAL, "distmult": DISTMULT, "complex": COMPLEX}
 
 
 class EmbeddingModel(nn.Module):
@@ -194,23 +197,31 @@ class EmbeddingModel(nn.Module):
         """Return what is kept of all relations."""
         return dict(self.relations.items())
 
-    def score(self, vectors: Tensor, relations: Relations, backwards: Tensor | None = None) -> Tensor:
+    def score(
+        self, vectors: Tensor, relations: Relations, backwards: Tensor | None = None, shared: Tensor | None = None
+    ) -> Tensor:
         """Score entities as tails of a given head; in rows that go backwards, as heads of a given tail.
 
         Args:
             vectors: shape (b, 1 + n, d), in each row the given entity, then those that it is compared with.
             relations: of the rows.
             backwards: shape (b,); None goes forwards everywhere.
+            shared: shape (m, d), entities that each row is compared with, too.
 
         Returns:
-            shape (b, n).
+            shape (b, n), or (b, n + m).
         """
         scoring = self.scoring
         given, others = scoring.place(vectors, relations).split([1, vectors.shape[1] - 1], 1)
         expected = scoring.tail_of(given, relations)
         if backwards is not None:
             expected = torch.where(backwards[:, None, None], scoring.head_of(given, relations), expected)
-        return scoring.compare(expected, others, self.norm)
+        scores = scoring.compare(expected, others, self.norm)
+        if shared is None:
+            return scores
+        if scoring.place is not same:
+            shared = scoring.place(shared.expand(len(vectors), -1, -1), relations)
+        return torch.cat([scores, scoring.compare(expected, shared, self.norm)], 1)
 
 
 def unit(vectors: Tensor) -> Tensor:

@@ -26,6 +26,9 @@ class NeighborSettings(TrainingSettings):
     num_negatives: int = count(1, "wrong answers per query")
     margin: float = setting(5.0, "gamma of the ranking loss")
     pretrained: str = setting("", "run of an embedding method whose vectors to start from; empty starts at random")
+    held_back: float = share(
+        0.0, "ask only about this share of the train tasks' triples, which the run that `pretrained` names held back"
+    )
     match_released_code: bool = setting(False, RELEASED_CODE)
     steps: int = 30_000
     clip: float = 5.0
@@ -42,7 +45,7 @@ class NeighborSettings(TrainingSettings):
 def make_episode_sampler(settings: NeighborSettings, dataset: FewShotDataset, shots: int) -> EpisodeSampler:
     """Return what draws an episode of one relation, as the settings ask for it."""
     sizes = (shots, settings.batch_size, settings.num_negatives)
-    return EpisodeSampler(dataset, *sizes, settings.regime, settings.background_share)
+    return EpisodeSampler(dataset, *sizes, settings.regime, settings.background_share, held_back=settings.held_back)
 
 
 @dataclass(frozen=True)
