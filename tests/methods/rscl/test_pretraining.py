@@ -171,3 +171,15 @@ def test_pre_training_neither_draws_nor_shows_what_is_held_back_for_the_episodes
     shown = {*zip(drawn.heads[of_graph].tolist(), drawn.tails[of_graph].tolist(), strict=True)}
     edges = {*zip(seen.graph.head_ids.tolist(), seen.graph.tail_ids.tolist(), strict=True)}
     assert shown <= edges | {(tail, head) for head, tail in edges}
+
+
+def test_pre_training_and_episodes_have_dropout_of_their_own(tiny):
+    method = RSCLMethod(replace(preset(), dropout=0.3, pretraining_dropout=0.1))
+    method.prepare(tiny, 3)
+    pretraining, episodes = RSCLTraining(method.reader, tiny, 3).stages()
+    method.module.train()
+    dropped = {}
+    for stage in (pretraining, episodes):
+        stage.losses(0, np.random.default_rng(0))
+        dropped[stage.name] = (method.module.dropout(torch.ones(100_000)) == 0).float().mean().item()
+    assert dropped == {"pre-training": pytest.approx(0.1, abs=0.01), "episodes": pytest.approx(0.3, abs=0.01)}

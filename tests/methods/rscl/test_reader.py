@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tripleshot.datasets.episodes import EpisodeSampler
+from tripleshot.errors import InputError
 from tripleshot.methods.rscl.contexts import ContextBatch
 from tripleshot.methods.rscl.method import RSCLMethod
 from tripleshot.methods.rscl.settings import tiny as preset
@@ -48,6 +49,7 @@ def plain_scores(method, support, head, tails):
         {"top_neighbors": "rare"},
         {"num_negatives": 3, "masking_weight": 0.0},
         {"num_negatives": 2, "hardest_of": 4},
+        {"swapped_heads": 0.5, "masking_weight": 0.0, "num_negatives": 2, "relations_per_step": 2},
         {"relations_per_step": 4, "regime": "in-train", "num_negatives": 2},
         {"relations_per_step": 2, "relation_token": "own", "regime": "in-train"},
         {"relations_per_step": 2, "relation_token": "difference"},
@@ -96,3 +98,41 @@ def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_swapped_heads_are_those_of_other_queries_beside_the_neighbors_of_their_own(tiny, share):
+    method = RSCLMethod(replace(QUICK, swapped_heads=share, masking_weight=0.0))
+    method.prepare(tiny, 3)
+    rng, seen = np.random.default_rng(0), []
+    method.reader.extractor.extract = watch(method.reader.extractor.extract, seen)
+    sampler = EpisodeSampler(tiny, 3, num_queries=8, num_negatives=2)
+    episodes = [sampler.draw(rng) for _ in range(2)]
+    method.reader.read(episodes, rng)
+    (contexts,), p, count = seen, method.extractor.max_neighbors, len(episodes)
+    shown = contexts.tokens[:, 2 * p] - method.tokens.first_entity
+    support, queries, negatives = np.split(shown, np.cumsum([count * 3, count * 8]))
+    np.testing.assert_array_equal(support, np.concatenate([episode.support[:, 0] for episode in episodes]))
+    np.testing.assert_array_equal(negatives, np.repeat(queries, 2))
+    own = np.concatenate([episode.queries[:, 0] for episode in episodes])
+    assert (queries == own).mean() == pytest.approx(1 - share, abs=0.35)
+    for row, episode in zip(queries.reshape(count, -1), episodes, strict=True):
+        assert set(row) <= set(episode.queries[:, 0])
+    tails = contexts.tokens[count * 3 :, 2 * p + 2] - method.tokens.first_entity
+    np.testing.assert_array_equal(tails[: count * 8], np.concatenate([episode.queries[:, 1] for episode in episodes]))
+
+
+def watch(extract, seen):
+    """Return what extracts contexts and takes down all of them."""
+
+    def watched(*arguments):
+        seen.append(extract(*arguments))
+        return seen[-1]
+
+    return watched
+
+
+@pytest.mark.parametrize("change", [{"masking_weight": 1.0}, {"masking_weight": 0.0, "factorised": True}], ids=str)
+def test_swapped_heads_need_whole_contexts_and_no_masking_in_episodes(change):
+    with pytest.raises(InputError, match="swapped_heads"):
+        replace(preset(), swapped_heads=0.5, **change)

@@ -278,7 +278,7 @@ class RSCLTraining:
     ) -> Losses:
         """Mask contexts of triples; the triple itself is kept out of its context, on both sides."""
         device = self.reader.device
-        module.dropout.begin(step)
+        module.dropout.begin(step, self.settings.pretraining_dropout)
         drawn = triples.draw(self.settings.pretraining_batch_size, rng)
         hidden = HiddenEdges(drawn.relations, drawn.tails)
         contexts = extractor.extract(drawn.heads, drawn.tails, drawn.relation_tokens, rng, hidden)
@@ -287,7 +287,7 @@ class RSCLTraining:
 
     def _episode_losses(self, step: int, rng: np.random.Generator) -> Losses:
         """Rank true tails above wrong ones; mask the contexts of the true triples, too."""
-        self.reader.module.dropout.begin(step)
+        self.reader.module.dropout.begin(step, self.settings.dropout)
         episodes = [self.sampler.draw(rng) for _ in range(self.settings.relations_per_step)]
         if self.settings.hardest_of > 1:
             episodes = self.reader.keep_hardest(episodes, self.settings.num_negatives, rng)

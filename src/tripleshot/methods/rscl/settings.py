@@ -129,6 +129,7 @@ class RSCLSettings(TrainingSettings):
     )
     pretraining_batch_size: int = count(256, "contexts per step of pre-training")
     pretraining_rate: float = setting(1e-3, "learning rate of pre-training")
+    pretraining_dropout: float = share(0.3, "dropout rate of pre-training")
     frozen_elements: bool = setting(
         False,
         "keep the embeddings as pre-training left them while the encoders learn from episodes, which know few of the "
@@ -166,6 +167,11 @@ class RSCLSettings(TrainingSettings):
             raise InputError(
                 "frozen_elements needs embeddings that were pre-trained: use_global, and pretraining_steps"
             )
+        if self.swapped_heads and (self.masking_weight or self.factorised):
+            raise InputError(
+                "swapped_heads makes contexts that are not true, which masking in episodes would ask about "
+                "(masking_weight 0), and there are no whole contexts with factorised"
+            )
         if self.factorised and (self.connected or self.relation_token != "shared" or self.masking_weight):
             raise InputError(
                 "a factorised encoder knows one side alone: not what joins the two (connected), nor the relation "
@@ -186,23 +192,29 @@ def wiki_one() -> RSCLSettings:
 def nell_one() -> RSCLSettings:
     """Return settings for NELL-One and an hour of one CPU core.
 
-    One layer; a short training with fixed embeddings, half of it about background relations, whose episodes ask only
-    about triples that pre-training has not seen.
+    One layer; a short training with fixed embeddings, half of it about background relations. Half of the episodes ask
+    only about triples that pre-training has not seen, and half of their queries show another head's token, so that both
+    what is known and what is like the examples are learned from.
     """
     return RSCLSettings(
         num_layers=1,
+        dropout=0.2,
         regime="in-train",
         batch_size=128,
         relations_per_step=8,
         hardest_of=4,
+        swapped_heads=0.5,
         masking_weight=0.0,
         frozen_elements=True,
-        held_back=0.3,
-        pretraining_steps=20_000,
+        held_back=0.15,
+        held_back_episodes=0.5,
+        pretraining_steps=30_000,
+        pretraining_dropout=0.1,
+        remembering_steps=10_000,
         steps=5000,
         schedule="linear",
-        validate_every=1250,
-        valid_queries=300,
+        validate_every=5000,
+        valid_queries=100,
         patience=0,
         checkpoint_every=1000,
     )
@@ -218,6 +230,7 @@ def fast() -> RSCLSettings:
         relations_per_step=8,
         masking_weight=0.0,
         pretraining_steps=4000,
+        pretraining_dropout=0.2,
         steps=2000,
         schedule="linear",
         validate_every=500,
@@ -240,6 +253,7 @@ def demo() -> RSCLSettings:
         pretraining_steps=2500,
         pretraining_batch_size=128,
         pretraining_rate=3e-3,
+        pretraining_dropout=0.1,
         steps=2500,
         learning_rate=3e-3,
         validate_every=500,

@@ -27,15 +27,16 @@ class PooledDropout(nn.Module):
         super().__init__()
         self.rate = rate
         self._pool = torch.empty(0)
-        self._drawn_for = -1
+        self._drawn_for = (-1, rate)
 
-    def begin(self, step: int) -> None:
-        """Draw a new pool every few hundred steps."""
-        if self.rate and step // POOL_STEPS != self._drawn_for:
+    def begin(self, step: int, rate: float | None = None) -> None:
+        """Draw a new pool every few hundred steps, and when the rate becomes another; None leaves it as it is."""
+        self.rate = self.rate if rate is None else rate
+        if self.rate and (step // POOL_STEPS, self.rate) != self._drawn_for:
             keep = 1 - self.rate
             generator = torch.Generator().manual_seed(step // POOL_STEPS)
             self._pool = torch.empty(2 * POOL_SIZE).bernoulli_(keep, generator=generator).div_(keep)
-            self._drawn_for = step // POOL_STEPS
+            self._drawn_for = (step // POOL_STEPS, self.rate)
 
     def forward(self, values: Tensor) -> Tensor:
         """Zero a share of the values and scale the others, in training only."""
