@@ -12,7 +12,7 @@ from tripleshot.errors import InputError
 from tripleshot.evaluation.protocol import evaluate
 from tripleshot.methods import find_method
 from tripleshot.methods.embedding import method as embedding
-from tripleshot.methods.embedding.method import fit_relation
+from tripleshot.methods.embedding.method import fit_relation, mean_square
 from tripleshot.methods.embedding.models import SCORINGS, Relations
 from tripleshot.methods.embedding.settings import DEFAULTS, EmbeddingSettings
 from tripleshot.training.fit import fit, train_run
@@ -187,3 +187,10 @@ def test_a_method_starts_from_the_vectors_of_another(tiny, tmp_path):
         other.prepare(tiny, 3)
         with pytest.raises(InputError, match="as wide and for as many relations"):
             other.start_from(weights)
+
+
+def test_numbers_of_a_matrix_are_held_back_as_much_as_those_of_a_vector():
+    vectors, matrices = torch.ones(3, 4, requires_grad=True), torch.ones(3, 4, 4, requires_grad=True)
+    (mean_square(vectors) + mean_square(matrices)).backward()
+    assert torch.equal(vectors.grad, torch.full((3, 4), 1 / 6))
+    torch.testing.assert_close(matrices.grad, torch.full((3, 4, 4), 1 / 6))

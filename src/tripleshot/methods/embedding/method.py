@@ -4,6 +4,7 @@ Training sees the background, the train tasks and the K examples of every valid 
 is recognised as that of a relation it was trained with; for any other, a relation is fitted to the examples.
 """
 
+import math
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -120,8 +121,8 @@ class EmbeddingMethod(TrainableMethod[EmbeddingSettings, EmbeddingModel]):
         losses: Losses = {settings.loss: corruption_loss(scores, settings.loss, settings.margin)}
         if settings.regularization:
             used = rows.unique()
-            parts = [vectors, *(table[used] for table in relations.tables.values())]
-            squares = torch.stack([part.square().mean() for part in parts])
+            of_relations = (mean_square(table[used]) for table in relations.tables.values())
+            squares = torch.stack([vectors.square().mean(), *of_relations])
             losses["regularization"] = settings.regularization * squares.sum()
         return losses
 
@@ -282,3 +283,11 @@ def _renumbered(
     """Return the examples by the ids of another graph, -1 for an entity that it does not have."""
     ids = dataset.graph.entities.align(trained.entities, -1)
     return np.where(supports < 0, -1, ids[supports])
+
+
+def mean_square(relations: Tensor) -> Tensor:
+    """Return the mean square of vectors, shape (n, d); of matrices, shape (n, d, d), that of their rows as a whole.
+
+    A mean over the numbers of a matrix would hold back each of them d times less than those of a vector.
+    """
+    return relations.square().mean() * math.prod(relations.shape[2:])

@@ -20,7 +20,9 @@ class EmbeddingSettings(TrainingSettings):
         "the most probable among its wrong ones (softmax)",
     )
     margin: float = setting(5.0, "gamma of the margin loss")
-    regularization: float = setting(0.0, "weight of the mean square of the vectors in a batch; 0 leaves it out")
+    regularization: float = setting(
+        0.0, "weight of the mean square of the vectors in a batch, and of the rows of matrices; 0 leaves it out"
+    )
     batch_size: int = count(256, "B, true triples per step")
     num_negatives: int = count(16, "wrong triples per true one")
     shared_negatives: int = setting(
