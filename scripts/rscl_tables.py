@@ -27,9 +27,9 @@ def name_of(config: dict[str, Any]) -> str:
     """Return what a run is called in the tables."""
     if not config.get("held_back"):
         return ALL_SEEN
-    if "swapped_heads" not in config:
+    if config["held_back"] == 0.3:
         return HELD_BACK
-    return PRESET if config["swapped_heads"] else UNSWAPPED
+    return PRESET if config.get("swapped_heads") else UNSWAPPED
 
 
 def masked_score_table() -> str:

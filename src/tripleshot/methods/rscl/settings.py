@@ -210,7 +210,6 @@ def nell_one() -> RSCLSettings:
         held_back_episodes=0.5,
         pretraining_steps=30_000,
         pretraining_dropout=0.1,
-        remembering_steps=10_000,
         steps=5000,
         schedule="linear",
         validate_every=5000,
