@@ -24,6 +24,7 @@ from tripleshot import load_dataset
 from tripleshot.datasets.dataset import FewShotDataset, Split, Task
 from tripleshot.errors import InputError
 from tripleshot.evaluation.results import commit, read_json_lines, write_json_lines
+from tripleshot.experiments.variants import JOINT, Variant
 from tripleshot.methods import find_method
 from tripleshot.methods.settings import TrainingSettings
 from tripleshot.methods.trainable import TrainableMethod
@@ -60,8 +61,7 @@ def main(
     if "part" not in dataset.name:
         raise InputError(f"{data}: is not what `tripleshot data hold-out` writes; its test tasks would be asked")
     entry = find_method(method)
-    changed = dict(one.split("=", 1) for one in settings)
-    chosen = with_changes(entry.preset("fast"), changed)
+    chosen = replace(entry.preset("fast"), **Variant(method, JOINT.join(settings)).changes())
     trained = entry.method_class()(chosen)
     trained.prepare(dataset, shots)
     if start := getattr(chosen, "pretrained", ""):
@@ -70,18 +70,10 @@ def main(
     trained.module.eval()
     trained.clear_cache()
     found = {split: measure(trained, dataset, dataset.tasks(split), shots, most) for split, most in SPLITS.items()}
+    changed = dict(one.split("=", 1) for one in settings)
     line = {"method": method, "settings": changed, "seconds": seconds, "steps": steps, "commit": commit(), **found}
     write_json_lines([*(read_json_lines(out) if out.exists() else []), line], out)
     Console().print({name: value for name, value in line.items() if name != "commit"})
-
-
-def with_changes(settings: TrainingSettings, changed: dict[str, str]) -> TrainingSettings:
-    """Return settings with some given as text."""
-    values: dict[str, Any] = {}
-    for name, text in changed.items():
-        kind = type(getattr(settings, name))
-        values[name] = text == "true" if kind is bool else kind(text)
-    return replace(settings, **values)
 
 
 def train(method: TrainableMethod[Any, Any], settings: TrainingSettings, seconds: int) -> int:
