@@ -319,8 +319,8 @@ def test_a_run_that_remembers_ends_the_same_when_it_is_resumed(tiny, tmp_path):
     with pytest.raises(RuntimeError, match="power cut"):
         fit(RSCLMethod(settings), tiny, 3, tmp_path / "broken", callback=cut_power)
     fit(resumed, tiny, 3, tmp_path / "broken", resume=True)
-    again = resumed.state()
-    assert all(torch.equal(value, again[name]) for name, value in whole.state().items())
+    again = resumed.module.state_dict()
+    assert all(torch.equal(value, again[name]) for name, value in whole.module.state_dict().items())
 
 
 def test_a_run_that_is_loaded_scores_like_the_one_that_was_saved(tiny, trained):

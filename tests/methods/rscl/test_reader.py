@@ -101,11 +101,11 @@ def test_several_threads_give_the_same_scores_and_are_left_as_they_were(tiny):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_swapped_heads_are_those_of_other_queries_beside_the_neighbors_of_their_own(tiny, share):
+def test_swapped_heads_are_those_of_other_queries_beside_the_neighbors_of_their_own(tiny, share, monkeypatch):
     method = RSCLMethod(replace(QUICK, swapped_heads=share, masking_weight=0.0))
     method.prepare(tiny, 3)
     rng, seen = np.random.default_rng(0), []
-    method.reader.extractor.extract = watch(method.reader.extractor.extract, seen)
+    monkeypatch.setattr(method.reader.extractor, "extract", watch(method.reader.extractor.extract, seen))
     sampler = EpisodeSampler(tiny, 3, num_queries=8, num_negatives=2)
     episodes = [sampler.draw(rng) for _ in range(2)]
     method.reader.read(episodes, rng)

@@ -50,9 +50,9 @@ class RSCLMethod(TrainableMethod[RSCLSettings, RSCL]):
         if settings.keeps_pretrained:
             pretrained = self._create_network(RSCL, use_local=False)
             self.module.keep_pretrained(pretrained)
-        if settings.masked_score:
-            masking_head = MaskingHead(pretrained, self.extractor, self.device)
-            self.masked_score = MaskedScore(masking_head, self.reader, settings.expected_share)
+            if settings.masked_score:
+                masking_head = MaskingHead(pretrained, self.extractor, self.device)
+                self.masked_score = MaskedScore(masking_head, self.reader, settings.expected_share)
 
     def _create_network(self, network_class: type[RSCL], use_local: bool, num_roles: int = 0) -> RSCL:
         settings = self.settings
