@@ -199,11 +199,7 @@ class RSCLTraining:
         seen = without_held_back(dataset, settings.held_back) if settings.held_back else dataset
         self.extractor = reader.extractor.on(seen.graph) if settings.held_back else reader.extractor
         self.triples = PretrainingTriples(seen, self.extractor.tokens, settings.pretraining_task_share)
-        self.all_triples = (
-            PretrainingTriples(dataset, self.extractor.tokens, settings.pretraining_task_share)
-            if settings.held_back
-            else self.triples
-        )
+        self.all_triples = PretrainingTriples(dataset, self.extractor.tokens, settings.pretraining_task_share)
         self.sampler = EpisodeSampler(
             dataset,
             shots,
